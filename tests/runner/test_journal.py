@@ -38,6 +38,19 @@ def test_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert [int(line["event"]["time_s"]) for line in lines if "event" in line] == [1, 2]
 
 
+def test_an_event_has_its_own_time_where_intervals_are_written_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy machine wrote the interval until 2 s at 3.5 s: what is done then was not done at 2 s."""
+    clock = iter([101.0, 103.5, 103.75])
+    monkeypatch.setattr("flatwater.runner.journal.time.monotonic", lambda: next(clock))
+    with Journal(tmp_path / "journal.jsonl", "IOPS", durable=False) as journal:
+        journal.interval(interval(0.0, 1.0), 0.0, "measure")  # type: ignore[arg-type]
+        journal.interval(interval(1.0, 2.0), 0.0, "measure")  # type: ignore[arg-type]
+        journal.event("fault", "frozen")
+    assert [event.time_s for event in journal.events] == [3.75]
+
+
 def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     append(path)

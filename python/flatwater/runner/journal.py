@@ -56,8 +56,9 @@ class Journal:
         self.phases: list[Phase] = []
         self.events: list[Event] = []
         self.tally = Tally()
-        #: Time of this process's last interval, on the monotonic clock.
-        self._interval_at: float | None = None
+        #: The offset of a phase, and when the cell's time was 0 on the monotonic clock, by the intervals of that phase.
+        #: It is the earliest that one of them says: on a busy machine intervals are written late.
+        self._zero: tuple[float, float] | None = None
         path = self._path
         self._parts = PartWriter(self._cell, path.parent, path)
         #: The lines of the intervals; None once there are more than LINES_KEPT.
@@ -155,7 +156,10 @@ class Journal:
             }
         )
         if interval["cpu_s"] is not None:  # in virtual time, nothing happens between two intervals
-            self._interval_at = time.monotonic()
+            zero_s = time.monotonic() - self.at_s
+            if self._zero is not None and self._zero[0] == offset_s:
+                zero_s = min(zero_s, self._zero[1])
+            self._zero = offset_s, zero_s
         for time_s, text in interval["incidents"]:
             self.event("incident", text, offset_s + time_s)
         return metrics
@@ -163,7 +167,7 @@ class Journal:
     def event(self, kind: str, text: str, at_s: float | None = None) -> None:
         """Writes an event: now, or at a moment of the cell's time."""
         if at_s is None:
-            at_s = self.at_s + (0.0 if self._interval_at is None else time.monotonic() - self._interval_at)
+            at_s = self.at_s if self._zero is None else max(self.at_s, time.monotonic() - self._zero[1])
         self._write({"event": {"time_s": round(at_s, 6), "kind": kind, "text": text}})
 
     def _write(self, line: JournalLine) -> None:

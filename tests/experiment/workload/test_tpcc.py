@@ -54,7 +54,7 @@ def test_what_goes_together(fields: dict[str, Any]) -> None:
         ({"history_key": True}, "history_key", '"sysbench-tpcc" or "tproc-c"'),
         ({"variant": "sysbench-tpcc", "all_warehouses": True}, "all_warehouses", "tproc-c"),
         ({"variant": "sysbench-tpcc", "partitions": 2}, "partitions", "tproc-c"),
-        ({"variant": "tproc-c", "pipeline": True}, "pipeline", "tpcc-mysql"),
+        ({"variant": "sysbench-tpcc", "pipeline": True}, "pipeline", "tpcc-mysql"),
         ({"unit": "NOPM"}, "unit", "HammerDB's way to count"),
         ({"variant": "sysbench-tpcc", "unit": "tpm"}, "unit", "HammerDB's way to count"),
         ({"variant": "tproc-c", "partitions": 1025}, "partitions", "at most"),

@@ -55,7 +55,7 @@ pub struct TpccSpec {
     pub variant: Variant,
     /// Warehouses that are used, at least 1.
     pub warehouses: u32,
-    /// Not tpcc-mysql's: statements that do not need each other's replies are sent back to back.
+    /// Not tpcc-mysql's, nor HammerDB's: statements that do not need each other's replies are sent back to back.
     pub pipeline: bool,
     /// Not tpcc-mysql's: terminals key and think, and stay at one warehouse, as the specification says.
     pub keying_and_think: bool,
@@ -68,7 +68,10 @@ pub fn terminal(spec: &TpccSpec, terminal: u64, connections: u64, seed: u64) -> 
     match spec.variant {
         Variant::TpccMysql => Box::new(Tpcc::new(spec, terminal, connections, seed)),
         Variant::SysbenchTpcc { .. } => Box::new(SysbenchTpcc::new(client())),
-        Variant::TprocC { .. } => Box::new(TprocC::new(client(), warehouses, splitmix(seed ^ splitmix(terminal)))),
+        Variant::TprocC { .. } => {
+            let draws = splitmix(seed ^ splitmix(terminal));
+            Box::new(TprocC::new(client(), warehouses, draws, spec.pipeline))
+        }
     }
 }
 

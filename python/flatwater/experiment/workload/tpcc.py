@@ -28,7 +28,7 @@ _OF_VARIANTS: dict[str, tuple[Variant, ...]] = {
     "history_key": ("sysbench-tpcc", "tproc-c"),
     "all_warehouses": ("tproc-c",),
     "partitions": ("tproc-c",),
-    "pipeline": ("tpcc-mysql",),
+    "pipeline": ("tpcc-mysql", "tproc-c"),
 }
 #: Units that count as HammerDB does.
 _HAMMERDB_UNITS = ("NOPM", "tpm")

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from serverlab import TPCC, Foreign, ServerLab
 
+from flatwater.runner.stack.database.real.dataset import PROCEDURES_VERSION
+
 SYSBENCH = {**TPCC, "variant": "sysbench-tpcc", "unit": "tps"}
 TPROC_C = {**TPCC, "variant": "tproc-c", "unit": "NOPM"}
 KINDS = {"new_order", "payment", "order_status", "delivery", "stock_level"}
@@ -31,8 +33,9 @@ def ended(foreign: Foreign) -> int:
         SYSBENCH,
         {**TPROC_C, "all_warehouses": True, "partitions": 2, "history_key": True, "warehouses": 2},
         TPROC_C,
+        {**TPROC_C, "pipeline": True},
     ],
-    ids=["sysbench-tpcc, two sets", "sysbench-tpcc", "tproc-c, partitioned", "tproc-c"],
+    ids=["sysbench-tpcc, two sets", "sysbench-tpcc", "tproc-c, partitioned", "tproc-c", "tproc-c, pipelined"],
 )
 def test_a_run_leaves_its_data_consistent(servers: ServerLab, workload: dict[str, Any]) -> None:
     """TPC-C 5.11, clause 3.3.2: all conditions that hold after transactions, on all sets of tables."""
@@ -67,6 +70,22 @@ class TestCounting:
         taken = number(foreign, "SELECT SUM(d_next_o_id) FROM tproc.district") - before
         # Transactions that end after the last interval took numbers, too.
         assert ran.cell["mean"] * 3 / 60 == pytest.approx(taken, rel=0.02, abs=10)
+
+    def test_snapshots_are_of_the_procedures_that_are_made(self, foreign: Foreign, url: str) -> None:
+        told = foreign.instance.query(
+            "SELECT routine_comment FROM information_schema.routines WHERE routine_schema = 'tproc'"
+        )
+        assert told == 5 * [(f"flatwater {PROCEDURES_VERSION}",)]
+
+    @pytest.mark.parametrize("is_pipelined", [False, True], ids=["one by one", "together"])
+    def test_a_call_goes_with_its_variables_and_its_question(
+        self, servers: ServerLab, url: str, is_pipelined: bool
+    ) -> None:
+        ran = servers.go({**TPROC_C, "pipeline": is_pipelined, "duration_s": 3}, {"url": url})
+        assert ran.code == 0, ran.stderr
+        sent, done = (ran.recorded.series("workload", f"{name}_per_s").value.sum() for name in ("queries", "ops"))
+        # New-Order, Payment and Order-Status have three each, Stock-Level two, Delivery one: 66 for 23 that are drawn.
+        assert sent / done == pytest.approx(66 / 23, rel=0.03)
 
     def test_new_orders_that_roll_back_are_left_out(self, servers: ServerLab, url: str) -> None:
         ran = servers.go({**TPROC_C, "duration_s": 3}, {"url": url})

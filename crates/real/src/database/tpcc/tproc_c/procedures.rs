@@ -1,88 +1,90 @@
-//! TPROC-C's five stored procedures, from the clauses of TPC-C 5.11 with HammerDB's names and its statements' work.
+//! TPROC-C's five stored procedures, from the clauses of TPC-C 5.11, with the names, the arguments and the work of HammerDB's:
+//! the driver of either program can call those of the other.
 //!
 //! Where HammerDB's leave the specification's consistency conditions broken, these keep them: a Payment takes its amount from
-//! the balance in the statement that changes it, a Delivery locks the order that it takes. What a call tells first says how it
-//! ended.
+//! the balance in the statement that changes it, a Delivery locks the order that it takes. A New-Order that rolled back
+//! tells that its order has the number 0.
 
 use crate::database::connection::{Connection, SqlError};
 
-/// The comment by which a procedure is known as one of these. Its number is raised with every change of them.
-const COMMENT: &str = "flatwater 1";
+/// The comment by which a procedure is known as one of these. Its number is raised with every change of them; so is
+/// `PROCEDURES_VERSION` of `runner/stack/database/real/dataset.py`, which says which snapshots have them.
+const COMMENT: &str = "flatwater 2";
 
 /// Names and statements.
 const PROCEDURES: [(&str, &str); 5] = [
     (
         "NEWORD",
         "CREATE PROCEDURE NEWORD (IN home INT, IN warehouses INT, IN district_no INT, IN customer_no INT, \
-         IN line_count INT, IN entered DATETIME, OUT order_no INT, OUT discount DECIMAL(4,4), OUT last_name VARCHAR(16), \
-         OUT credit CHAR(2), OUT district_tax DECIMAL(4,4), OUT warehouse_tax DECIMAL(4,4)) COMMENT 'flatwater 1' \
+         IN line_count INT, OUT discount DECIMAL(4,4), OUT last_name VARCHAR(16), OUT credit VARCHAR(2), \
+         OUT district_tax DECIMAL(4,4), OUT warehouse_tax DECIMAL(4,4), INOUT order_no INT, IN entered DATETIME) \
+         COMMENT 'flatwater 2' \
          BEGIN \
-         DECLARE at_line, item_no, supplier, wanted, in_stock INT; \
+         DECLARE at_line, item_no, supplier, wanted, in_stock, line_amount INT; \
          DECLARE is_local, is_wrong INT; \
-         DECLARE is_missing INT DEFAULT 0; \
          DECLARE price DECIMAL(5,2); \
          DECLARE item_name VARCHAR(24); \
          DECLARE item_data, stock_data VARCHAR(50); \
-         DECLARE info CHAR(24); \
-         DECLARE CONTINUE HANDLER FOR NOT FOUND SET is_missing = 1; \
-         SET is_local = 1, at_line = 1, is_wrong = (FLOOR(1 + RAND() * 99) = 1); \
-         START TRANSACTION; \
+         DECLARE info, info_1, info_2, info_3, info_4, info_5, info_6, info_7, info_8, info_9, info_10 CHAR(24); \
+         DECLARE EXIT HANDLER FOR NOT FOUND BEGIN ROLLBACK; SET order_no = 0; END; \
          SELECT c_discount, c_last, c_credit, w_tax INTO discount, last_name, credit, warehouse_tax \
          FROM customer, warehouse \
          WHERE w_id = home AND c_w_id = home AND c_d_id = district_no AND c_id = customer_no; \
+         START TRANSACTION; \
          SELECT d_next_o_id, d_tax INTO order_no, district_tax FROM district \
          WHERE d_w_id = home AND d_id = district_no FOR UPDATE; \
          UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = home AND d_id = district_no; \
-         WHILE at_line <= line_count AND NOT is_missing DO \
-         SET item_no = IF(is_wrong AND at_line = line_count, 100001, FLOOR(1 + RAND() * 100000)); \
-         SET supplier = home, wanted = FLOOR(1 + RAND() * 10); \
-         IF RAND() < 0.01 AND warehouses > 1 THEN \
-         SET supplier = FLOOR(1 + RAND() * (warehouses - 1)), is_local = 0; \
-         IF supplier >= home THEN SET supplier = supplier + 1; END IF; \
+         SET is_local = 1, at_line = 1, is_wrong = (FLOOR(1 + RAND() * 99) = 1); \
+         WHILE at_line <= line_count DO \
+         IF is_wrong AND at_line = line_count THEN SET item_no = 100001; \
+         ELSE SET item_no = FLOOR(1 + RAND() * 100000); \
          END IF; \
+         SET supplier = home; \
+         IF FLOOR(1 + RAND() * 100) = 1 THEN \
+         SET is_local = 0; \
+         WHILE supplier = home AND warehouses > 1 DO SET supplier = FLOOR(1 + RAND() * warehouses); END WHILE; \
+         END IF; \
+         SET wanted = FLOOR(1 + RAND() * 10); \
          SELECT i_price, i_name, i_data INTO price, item_name, item_data FROM item WHERE i_id = item_no; \
-         IF NOT is_missing THEN \
-         SELECT s_quantity, s_data, CASE district_no WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 \
-         WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 \
-         WHEN 9 THEN s_dist_09 ELSE s_dist_10 END INTO in_stock, stock_data, info \
-         FROM stock WHERE s_w_id = supplier AND s_i_id = item_no FOR UPDATE; \
-         UPDATE stock SET s_quantity = IF(in_stock > wanted, in_stock - wanted, in_stock - wanted + 91) \
+         SELECT s_quantity, s_data, s_dist_01, s_dist_02, s_dist_03, s_dist_04, s_dist_05, s_dist_06, s_dist_07, \
+         s_dist_08, s_dist_09, s_dist_10 \
+         INTO in_stock, stock_data, info_1, info_2, info_3, info_4, info_5, info_6, info_7, info_8, info_9, info_10 \
+         FROM stock WHERE s_w_id = supplier AND s_i_id = item_no; \
+         UPDATE stock SET s_quantity = IF(s_quantity > wanted, s_quantity - wanted, s_quantity - wanted + 91) \
          WHERE s_w_id = supplier AND s_i_id = item_no; \
+         SET line_amount = ROUND(wanted * price * (1 + warehouse_tax + district_tax) * (1 - discount)); \
+         CASE district_no WHEN 1 THEN SET info = info_1; WHEN 2 THEN SET info = info_2; WHEN 3 THEN SET info = info_3; \
+         WHEN 4 THEN SET info = info_4; WHEN 5 THEN SET info = info_5; WHEN 6 THEN SET info = info_6; \
+         WHEN 7 THEN SET info = info_7; WHEN 8 THEN SET info = info_8; WHEN 9 THEN SET info = info_9; \
+         ELSE SET info = info_10; END CASE; \
          INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, \
-         ol_dist_info) VALUES (order_no, district_no, home, at_line, item_no, supplier, wanted, \
-         ROUND(wanted * price * (1 + warehouse_tax + district_tax) * (1 - discount)), info); \
+         ol_dist_info) VALUES (order_no, district_no, home, at_line, item_no, supplier, wanted, line_amount, info); \
          SET at_line = at_line + 1; \
-         END IF; \
          END WHILE; \
-         IF is_missing THEN \
-         ROLLBACK; \
-         SET order_no = 0; \
-         ELSE \
          INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
          VALUES (order_no, district_no, home, customer_no, entered, line_count, is_local); \
          INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (order_no, district_no, home); \
          COMMIT; \
-         END IF; \
          END",
     ),
     (
         "PAYMENT",
         "CREATE PROCEDURE PAYMENT (IN home INT, IN district_no INT, IN of_warehouse INT, IN of_district INT, \
-         IN customer_no INT, IN by_name INT, IN name_asked VARCHAR(16), IN amount DECIMAL(6,2), IN paid DATETIME, \
-         OUT payer INT, OUT last_name VARCHAR(16), OUT w_first_street VARCHAR(20), OUT w_second_street VARCHAR(20), \
-         OUT w_town VARCHAR(20), OUT w_land CHAR(2), OUT w_post CHAR(9), OUT d_first_street VARCHAR(20), \
-         OUT d_second_street VARCHAR(20), OUT d_town VARCHAR(20), OUT d_land CHAR(2), OUT d_post CHAR(9), \
-         OUT first_name VARCHAR(16), OUT middle_name CHAR(2), OUT first_street VARCHAR(20), \
-         OUT second_street VARCHAR(20), OUT town VARCHAR(20), OUT land CHAR(2), OUT post CHAR(9), OUT phone CHAR(16), \
-         OUT since DATETIME, OUT credit CHAR(2), OUT credit_limit DECIMAL(12,2), OUT discount DECIMAL(4,4), \
-         OUT balance DECIMAL(12,2), OUT notes VARCHAR(500)) COMMENT 'flatwater 1' \
+         INOUT payer INT, IN by_name INT, IN amount DECIMAL(6,2), INOUT last_name VARCHAR(16), \
+         OUT w_first_street VARCHAR(20), OUT w_second_street VARCHAR(20), OUT w_town VARCHAR(20), OUT w_land CHAR(2), \
+         OUT w_post CHAR(9), OUT d_first_street VARCHAR(20), OUT d_second_street VARCHAR(20), OUT d_town VARCHAR(20), \
+         OUT d_land CHAR(2), OUT d_post CHAR(9), OUT first_name VARCHAR(16), OUT middle_name CHAR(2), \
+         OUT first_street VARCHAR(20), OUT second_street VARCHAR(20), OUT town VARCHAR(20), OUT land CHAR(2), \
+         OUT post CHAR(9), OUT phone CHAR(16), OUT since DATETIME, INOUT credit CHAR(2), \
+         OUT credit_limit DECIMAL(12,2), OUT discount DECIMAL(4,4), INOUT balance DECIMAL(12,2), \
+         OUT notes VARCHAR(500), IN paid DATETIME) COMMENT 'flatwater 2' \
          BEGIN \
-         DECLARE same_name, at_row INT DEFAULT 0; \
+         DECLARE same_name, at_row, is_over INT DEFAULT 0; \
          DECLARE warehouse_name, district_name VARCHAR(10); \
          DECLARE named CURSOR FOR SELECT c_id, c_first, c_middle, c_street_1, c_street_2, c_city, c_state, c_zip, \
          c_phone, c_since, c_credit, c_credit_lim, c_discount, c_balance FROM customer \
-         WHERE c_w_id = of_warehouse AND c_d_id = of_district AND c_last = name_asked ORDER BY c_first; \
-         SET payer = customer_no, last_name = name_asked; \
+         WHERE c_w_id = of_warehouse AND c_d_id = of_district AND c_last = last_name ORDER BY c_first; \
+         DECLARE CONTINUE HANDLER FOR NOT FOUND SET is_over = 1; \
          START TRANSACTION; \
          UPDATE warehouse SET w_ytd = w_ytd + amount WHERE w_id = home; \
          SELECT w_street_1, w_street_2, w_city, w_state, w_zip, w_name \
@@ -93,9 +95,9 @@ const PROCEDURES: [(&str, &str); 5] = [
          WHERE d_w_id = home AND d_id = district_no; \
          IF by_name THEN \
          SELECT COUNT(c_id) INTO same_name FROM customer \
-         WHERE c_w_id = of_warehouse AND c_d_id = of_district AND c_last = name_asked; \
+         WHERE c_w_id = of_warehouse AND c_d_id = of_district AND c_last = last_name; \
          OPEN named; \
-         WHILE at_row < (same_name + 1) DIV 2 DO \
+         WHILE at_row <= (same_name + 1) DIV 2 DO \
          FETCH named INTO payer, first_name, middle_name, first_street, second_street, town, land, post, phone, since, \
          credit, credit_limit, discount, balance; \
          SET at_row = at_row + 1; \
@@ -127,27 +129,26 @@ const PROCEDURES: [(&str, &str); 5] = [
     ),
     (
         "OSTAT",
-        "CREATE PROCEDURE OSTAT (IN home INT, IN district_no INT, IN customer_no INT, IN by_name INT, \
-         IN name_asked VARCHAR(16), OUT buyer INT, OUT last_name VARCHAR(16), OUT first_name VARCHAR(16), \
-         OUT middle_name CHAR(2), OUT balance DECIMAL(12,2), OUT order_no INT, OUT entered DATETIME, OUT carrier INT) \
-         COMMENT 'flatwater 1' \
+        "CREATE PROCEDURE OSTAT (IN home INT, IN district_no INT, INOUT buyer INT, IN by_name INT, \
+         INOUT last_name VARCHAR(16), OUT first_name VARCHAR(16), OUT middle_name CHAR(2), OUT balance DECIMAL(12,2), \
+         OUT order_no INT, OUT entered DATETIME, OUT carrier INT) COMMENT 'flatwater 2' \
          BEGIN \
-         DECLARE same_name, at_row INT DEFAULT 0; \
-         DECLARE is_over INT DEFAULT 0; \
+         DECLARE same_name, at_row, is_over, line_no INT DEFAULT 0; \
          DECLARE item_no, supplier, wanted, amount INT; \
          DECLARE delivered DATETIME; \
+         DECLARE items, suppliers, quantities, amounts VARCHAR(200) DEFAULT ''; \
+         DECLARE deliveries VARCHAR(420) DEFAULT ''; \
          DECLARE named CURSOR FOR SELECT c_balance, c_first, c_middle, c_id FROM customer \
-         WHERE c_w_id = home AND c_d_id = district_no AND c_last = name_asked ORDER BY c_first; \
+         WHERE c_w_id = home AND c_d_id = district_no AND c_last = last_name ORDER BY c_first; \
          DECLARE bought CURSOR FOR SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line \
          WHERE ol_w_id = home AND ol_d_id = district_no AND ol_o_id = order_no; \
          DECLARE CONTINUE HANDLER FOR NOT FOUND SET is_over = 1; \
-         SET buyer = customer_no, last_name = name_asked; \
          START TRANSACTION; \
          IF by_name THEN \
          SELECT COUNT(c_id) INTO same_name FROM customer \
-         WHERE c_w_id = home AND c_d_id = district_no AND c_last = name_asked; \
+         WHERE c_w_id = home AND c_d_id = district_no AND c_last = last_name; \
          OPEN named; \
-         WHILE at_row < (same_name + 1) DIV 2 DO \
+         WHILE at_row <= (same_name + 1) DIV 2 DO \
          FETCH named INTO balance, first_name, middle_name, buyer; \
          SET at_row = at_row + 1; \
          END WHILE; \
@@ -156,12 +157,21 @@ const PROCEDURES: [(&str, &str); 5] = [
          SELECT c_balance, c_first, c_middle, c_last INTO balance, first_name, middle_name, last_name FROM customer \
          WHERE c_w_id = home AND c_d_id = district_no AND c_id = buyer; \
          END IF; \
-         SELECT o_id, o_carrier_id, o_entry_d INTO order_no, carrier, entered FROM orders \
-         WHERE o_w_id = home AND o_d_id = district_no AND o_c_id = buyer ORDER BY o_id DESC LIMIT 1; \
+         SELECT last_order.o_id, last_order.o_carrier_id, last_order.o_entry_d INTO order_no, carrier, entered FROM \
+         (SELECT o_id, o_carrier_id, o_entry_d FROM orders \
+         WHERE o_w_id = home AND o_d_id = district_no AND o_c_id = buyer ORDER BY o_id DESC LIMIT 1) AS last_order; \
          SET is_over = 0; \
          OPEN bought; \
          REPEAT \
          FETCH bought INTO item_no, supplier, wanted, amount, delivered; \
+         IF NOT is_over THEN \
+         SET items = CONCAT_WS(',', items, line_no, item_no); \
+         SET suppliers = CONCAT_WS(',', suppliers, line_no, supplier); \
+         SET quantities = CONCAT_WS(',', quantities, line_no, wanted); \
+         SET amounts = CONCAT_WS(',', amounts, line_no, amount); \
+         SET deliveries = CONCAT_WS(',', deliveries, line_no, delivered); \
+         SET line_no = line_no + 1; \
+         END IF; \
          UNTIL is_over END REPEAT; \
          CLOSE bought; \
          COMMIT; \
@@ -169,13 +179,12 @@ const PROCEDURES: [(&str, &str); 5] = [
     ),
     (
         "DELIVERY",
-        "CREATE PROCEDURE DELIVERY (IN home INT, IN carrier INT, IN delivered DATETIME, OUT orders_taken INT) \
-         COMMENT 'flatwater 1' \
+        "CREATE PROCEDURE DELIVERY (IN home INT, IN carrier INT, IN delivered DATETIME) COMMENT 'flatwater 2' \
          BEGIN \
          DECLARE district_no INT DEFAULT 1; \
          DECLARE order_no, buyer, total INT; \
+         DECLARE told VARCHAR(100); \
          DECLARE CONTINUE HANDLER FOR NOT FOUND SET order_no = NULL; \
-         SET orders_taken = 0; \
          START TRANSACTION; \
          WHILE district_no <= 10 DO \
          SELECT no_o_id INTO order_no FROM new_order WHERE no_w_id = home AND no_d_id = district_no \
@@ -190,8 +199,8 @@ const PROCEDURES: [(&str, &str); 5] = [
          WHERE ol_w_id = home AND ol_d_id = district_no AND ol_o_id = order_no; \
          UPDATE customer SET c_balance = c_balance + total \
          WHERE c_w_id = home AND c_d_id = district_no AND c_id = buyer; \
-         SET orders_taken = orders_taken + 1; \
          END IF; \
+         SET told = CONCAT_WS(' ', district_no, order_no, delivered); \
          SET district_no = district_no + 1; \
          END WHILE; \
          COMMIT; \
@@ -199,7 +208,7 @@ const PROCEDURES: [(&str, &str); 5] = [
     ),
     (
         "SLEV",
-        "CREATE PROCEDURE SLEV (IN home INT, IN district_no INT, IN threshold INT, OUT low INT) COMMENT 'flatwater 1' \
+        "CREATE PROCEDURE SLEV (IN home INT, IN district_no INT, IN threshold INT, OUT low INT) COMMENT 'flatwater 2' \
          BEGIN \
          DECLARE next_order INT; \
          START TRANSACTION; \

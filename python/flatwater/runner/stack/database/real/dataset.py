@@ -20,6 +20,8 @@ from flatwater.runner.progress import Reporter
 
 #: Incremented when the loaders write other rows for the same description.
 DATASET_VERSION = 1
+#: Of the procedures of TPROC-C: incremented with the comment that each of them has (`tproc_c/procedures.rs`).
+PROCEDURES_VERSION = 2
 #: Sessions that load: one for each core, up to what the log of one server can take.
 LOAD_THREADS = max(2, min(16, os.cpu_count() or 2))
 #: Seconds to wait for loaders after they are asked to stop: they check ten times a second.
@@ -33,6 +35,8 @@ def describe_dataset(cell: Experiment) -> dict[str, JsonValue]:
     if isinstance(cell.workload, Tpcc) and cell.workload.variant == "tpcc-mysql":
         # Snapshots of before there were variants are of this one.
         del described["tables"]
+    if isinstance(cell.workload, Tpcc) and cell.workload.variant == "tproc-c":
+        described["procedures"] = PROCEDURES_VERSION
     if isinstance(cell.workload, Oltp):
         spec = dataset["spec"]
         described |= {name: spec[name] for name in ("tables", "rows", "distribution", "auto_inc", "secondary")}
