@@ -20,10 +20,11 @@ writes this page. [Database servers](servers.md) says what flatwater does with s
 
 The steps are short and small (one warehouse of TPC-C, tables of a few thousand rows, a pool of 32 MiB), on a machine
 that may be busy with other work. They show what works. **The rates are no benchmark**: do not compare servers by them.
-A step that is "not run" was not reached when the page was written. `fit workload` and `what-if` need 500 New-Orders: a
-machine that is too busy for them fails these steps, and the table says so. `what-if` also fails where the twin, with
-nothing fitted, is more than 2 times faster or slower than the server. "A full disk" is one that fills up while the
-server is measured: the run ends with an error, or the server waits for room, and flatwater must say which.
+A step that is "not run" was not reached when the page was written. Each step has the day of its last run. `fit
+workload` and `what-if` need 500 New-Orders: a machine that is too busy for them fails these steps, and the table says
+so. `what-if` also fails where the twin, with nothing fitted, is more than 2 times faster or slower than the server. "A
+full disk" is one that fills up while the server is measured: the run ends with an error, or the server waits for room,
+and flatwater must say which.
 
 What a server does not have is no fault of the server: MySQL before 5.6 counts flushed pages, but not why it flushed
 them, and it keeps no statistics of the sizes of its indexes.
@@ -50,7 +51,7 @@ def _overview(
     for server in servers:
         of = records[server.name]
         cells = "".join(f" {_word(of.get(step.name))} |" for step in steps)
-        rows.append(f"| {_version(of)} | {max(one.when for one in of.values())[:10]} |{cells}")
+        rows.append(f"| {_version(of)} | {_days(of)} |{cells}")
     return rows
 
 
@@ -63,19 +64,26 @@ def _word(record: Record | None) -> str:
 
 
 def _server(server: Server, steps: Sequence[Step], of: Mapping[str, Record]) -> list[str]:
-    lines = [f"From: {server.origin.about}.", "", "| step | what was found | what it does not have |", "|---|---|---|"]
+    heads = ["| step | tried | what was found | what it does not have |", "|---|---|---|---|"]
+    lines = [f"From: {server.origin.about}.", "", *heads]
     for step in steps:
         one = of.get(step.name)
         if one is None:
             continue
         found = "; ".join(one.figures) if one.passed else f"failed: {_FOLDERS.sub('', one.failure)}"
-        lines.append(f"| {step.title} | {_cell(found)} | {_cell(', '.join(one.missing))} |")
+        lines.append(f"| {step.title} | {one.when[:10]} | {_cell(found)} | {_cell(', '.join(one.missing))} |")
     return lines
 
 
 def _cell(text: str) -> str:
     """Text that can stand in a table: what servers say may have anything in it."""
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def _days(of: Mapping[str, Record]) -> str:
+    """When it was tried: the first day and the last one, if its steps ran on different ones."""
+    days = sorted({one.when[:10] for one in of.values()})
+    return " to ".join(dict.fromkeys((days[0], days[-1])))
 
 
 def _version(of: Mapping[str, Record]) -> str:

@@ -6,6 +6,7 @@ import io
 import tarfile
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -157,7 +158,9 @@ def test_records_are_kept_and_told(capsys: pytest.CaptureFixture[str], monkeypat
     assert records["mysql-5.5"]["strip"] == ok and len(records["mysql-5.5"]) == 2
     text = page(SERVERS, STEPS, records)
     assert "| MySQL 5.5.9 | 2026-11-23 | **failed** | not run |" in text and "passed, in part" in text
-    assert "| the database strip | age at most 88 % | a reason |" in text
+    assert "| the database strip | 2026-11-23 | age at most 88 % | a reason |" in text
+    later = {**records, "mysql-5.5": {**records["mysql-5.5"], "strip": replace(ok, when="2026-11-26 08:00 UTC")}}
+    assert "| MySQL 5.5.9 | 2026-11-23 to 2026-11-26 | **failed** |" in page(SERVERS, STEPS, later)
     assert "failed: result-1: a \\| b &lt;c>" in text and "/srv" not in text
     assert "Not tried: Percona Server 5.1" in text and text.endswith("\n")
     assert all(len(line) <= 120 or line.startswith("|") for line in text.splitlines())
