@@ -280,4 +280,3 @@ fn free_bytes(path: &Path) -> Option<u64> {
     let told = unsafe { (libc::statvfs(path.as_ptr(), told.as_mut_ptr()) == 0).then(|| told.assume_init())? };
     Some(told.f_bfree * told.f_frsize)
 }
-

@@ -99,7 +99,9 @@ def is_generation(flavour: str, version: str, generation: Generation) -> bool:
     major, minor = (*release_of(version), 0, 0)[:2]
     named = (f"{flavour}-{major}", f"{flavour}-{major}.{minor}")
     # One that is named for its first release begins with those words.
-    return generation_of(flavour, version) == generation and (generation in named or generation.startswith(named[1] + "."))
+    return generation_of(flavour, version) == generation and (
+        generation in named or generation.startswith(named[1] + ".")
+    )
 
 
 def _of(flavour: str) -> Iterator[Series]:

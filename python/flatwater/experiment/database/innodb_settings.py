@@ -134,7 +134,9 @@ class InnodbSettings:
     innodb_max_dirty_pages_pct: float = _setting(
         percent(100), {"mysql-5.1": 90.0, "mysql-5.5": 75.0, "mysql-8.0.11": 90.0, "mariadb-10.11": 90.0}
     )
-    innodb_max_dirty_pages_pct_lwm: float = _setting(percent(100), {"mysql-5.6": 0.0, "mysql-8.0.11": 10.0}, without=0.0)
+    innodb_max_dirty_pages_pct_lwm: float = _setting(
+        percent(100), {"mysql-5.6": 0.0, "mysql-8.0.11": 10.0}, without=0.0
+    )
     innodb_adaptive_flushing: bool = _setting(switch, {"mysql-5.1": False, "mysql-5.5": True})
     innodb_adaptive_flushing_lwm: float = _setting(percent(70), {"mysql-5.6": 10.0}, without=10.0)
     innodb_flushing_avg_loops: int = _setting(number(1, 1000), {"mysql-5.6": 30}, without=30)

@@ -18,8 +18,8 @@ Generation = Literal[EngineGeneration, "mysql-8.4", "mysql-9", "percona-8.4", "m
 #: - percona-5.5: the manual of Percona Server 5.5, "Improved InnoDB I/O Scalability".
 #: - mysql-5.6: manual 5.6, "InnoDB Startup Options and System Variables", with those of the page cleaner.
 #: - mysql-5.7: manual 5.7.
-#: - mysql-8.0.11, which is 8.0.11 to 8.0.19: manual 8.0, and the release notes of what came after. Its doublewrite buffer
-#:   is in the system tablespace, and its redo log is a group of files.
+#: - mysql-8.0.11, which is 8.0.11 to 8.0.19: manual 8.0, and the release notes of what came after. Its doublewrite
+#:   buffer is in the system tablespace, and its redo log is a group of files.
 #: - mysql-8.0, which is 8.0.20 and later: manual 8.0. Its redo log is that of 8.0.30.
 #: - mysql-8.4: manual 8.4, and "What Is New in MySQL 8.4 since MySQL 8.0".
 #: - mysql-9: manual 9, and the release notes of 9.5 (log writer threads) and 9.6 (innodb_log_file_size is gone).
