@@ -93,9 +93,9 @@ def test_every_series_takes_a_file_that_is_there(series: Series, kind: str) -> N
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_every_generation_of_the_model_has_a_series_and_a_file(generation: str, kind: str) -> None:
-    named = [series for series in SERIES if series.name == generation]
-    assert [series.generation for series in named] == [generation], "a generation is named like its own series"
-    assert default_workload(kind, generation).generation == named[0].measured(kind)
+    own = [series for series in SERIES if series.generation == generation and generation.startswith(series.flavour)]
+    assert own, "some releases of its flavour are modelled like it"
+    assert default_workload(kind, generation).generation in {series.measured(kind) for series in own}
 
 
 @pytest.mark.parametrize("name", sorted(workload_files()))

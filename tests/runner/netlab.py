@@ -6,6 +6,7 @@ a link that can be cut. All of them share the processors of this machine, so not
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import socket
@@ -37,14 +38,20 @@ def _ip(*arguments: str) -> None:
     subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
 
 
+#: Counts the networks of this process.
+_NETWORKS = itertools.count()
+
+
 class Network:
     """A bridge, and one namespace for each load host."""
 
     def __init__(self, hosts: int, undo: ExitStack) -> None:
         self._undo = undo
-        self._name = f"fw{os.getpid()}"
-        # A network that nobody routes; a part of it for each process that tests at the same time.
-        self._prefix = f"10.{200 + os.getpid() // 250 % 50}.{os.getpid() % 250}"
+        # A process may have several. The kernel gives names of 15 letters at most.
+        number = next(_NETWORKS)
+        self._name = f"fw{os.getpid()}{chr(ord('a') + number)}"
+        # Networks that nobody routes; a part of them for each process that tests at the same time.
+        self._prefix = f"10.{(200, 150)[number % 2] + os.getpid() // 250 % 50}.{os.getpid() % 250}"
         _ip("link", "add", self._name, "type", "bridge")
         undo.callback(_ip, "link", "del", self._name)
         _ip("addr", "add", f"{self.coordinator}/24", "dev", self._name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from typing import Any
 
@@ -47,7 +48,11 @@ def check_sane(cell: Cell, *, block: int = BLOCK, in_flight_max: int = 1) -> Non
     assert whole.count == summary.operations
     assert summary.client_cpu_us_per_op is not None and summary.client_cpu_us_per_op > 0
     for layer, metric in cell.metrics():
-        told = summary.metrics[f"{layer}.{metric}"]
+        # A neighbour's requests may show in the series of a device beside the phase only.
+        told = summary.metrics.get(f"{layer}.{metric}")
+        if told is None:
+            assert len(cell.measured(layer, metric).value) == 0, f"{layer}.{metric}"
+            continue
         assert told.mean is not None and told.max is not None, f"{layer}.{metric}"
         assert told.mean <= told.max + 1e-9 * abs(told.max)
 
@@ -195,11 +200,12 @@ def test_distributions_reach_the_disk(lab: Lab, distribution: str) -> None:
     )
     assert ran.code == 0, ran.stderr
     share = (lab.data / "flatwater-fileio.0000").stat().st_blocks * 512 / (64 * MIB)
-    # 2,000 of 16,384 blocks: uniform hits 11.5 % of them, the others repeat themselves.
+    # Of 16,384 blocks, 2,000 uniform writes hit 11.5 %, and the others repeat themselves. A busy machine does less.
+    drawn = 1 - math.exp(-ran.cell["operations"] / 16_384)
     if distribution == "uniform":
-        assert share == pytest.approx(0.115, abs=0.02)
+        assert share == pytest.approx(drawn, rel=0.15)
     else:
-        assert 0.005 < share < 0.11
+        assert 0.005 < share < 0.95 * drawn
 
 
 @pytest.mark.parametrize("percent", [0, 30, 75])
