@@ -195,7 +195,7 @@ def test_without_samples_nothing_is_kept_and_nothing_replayed(lab: Lab, telling:
     folder = observed(lab, telling, many=10)
     assert counted(folder)["point"] == 50
     text = (digests_in(folder) or folder).read_text()
-    assert '"sample"' not in text and "changed" not in text
+    assert '"sample"' not in text and "changed " not in text
     file = written(lab, replay(folder), telling.url())
     ran = lab.flatwater("check", file)
     assert ran.code == 2 and "without samples" in ran.error and "--samples" in ran.error
@@ -205,7 +205,7 @@ def test_samples_are_for_their_owner_only(lab: Lab, telling: WatchedServer) -> N
     folder = observed(lab, telling, "--samples", many=10)
     path = digests_in(folder)
     assert path is not None and path.stat().st_mode & 0o077 == 0
-    with_values = [one for one in folder.rglob("*") if one.is_file() and b"changed 7" in one.read_bytes()]
+    with_values = [one for one in folder.rglob("*") if one.is_file() and b"changed " in one.read_bytes()]
     assert with_values == [path]
 
 
