@@ -17,6 +17,14 @@ from waiting import PATIENCE_S
 MIB = 2**20
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 class CacheLab:
     """A directory with a state of its own; `state_dir` must be in the environment as FLATWATER_STATE_DIR."""
 
@@ -90,6 +98,13 @@ class CacheLab:
         os.kill(pid, signal.SIGKILL)
         return pid
 
+    @staticmethod
+    def _until_gone(pid: int) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while is_running(pid):
+            assert time.monotonic() < until, f"process {pid} does not end"
+            time.sleep(0.01)
+
     def wait(self, **wanted: object) -> dict[str, Any]:
         """Until the status says so."""
         until = time.monotonic() + PATIENCE_S
@@ -111,4 +126,7 @@ class CacheLab:
                     os.kill(one, signal.SIGSTOP)
                 for one in (pid, *map(int, children)):
                     os.kill(one, signal.SIGKILL)
+                # Until they are gone, their locks are held.
+                for one in (pid, *map(int, children)):
+                    self._until_gone(one)
         subprocess.run(["umount", "--lazy", str(self.mount)], capture_output=True)
