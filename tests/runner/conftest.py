@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from lab import Lab
 from serverlab import SMALL, Foreign, ServerLab
-from watchedlab import WatchedServer, make_empty
+from watchedlab import WatchedServer, make_empty, starting
 
 from flatwater.errors import UserError
 from flatwater.server import Binary, Instance, find_server
@@ -100,15 +100,7 @@ def empty(binary: Binary, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def make_server(binary: Binary, empty: Path) -> Iterator[Callable[..., WatchedServer]]:
     """`make_server(OPTION...)` starts one more server."""
-    with ExitStack() as made, tempfile.TemporaryDirectory(prefix="flatwater-test-") as folder:
-
-        def make(*options: str) -> WatchedServer:
-            place = Path(tempfile.mkdtemp(dir=folder))
-            server = WatchedServer(binary, place, empty, options)
-            made.callback(server.close)
-            server.start()
-            return server
-
+    with starting(binary, empty) as make:
         yield make
 
 

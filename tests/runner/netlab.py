@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
 from dasklab import Cluster
 
 from flatwater.server import Binary, Instance
@@ -42,6 +43,15 @@ def _ip(*arguments: str) -> None:
 _NETWORKS = itertools.count()
 
 
+@contextmanager
+def open_network(hosts: int) -> Iterator[Network]:
+    """A network of so many load hosts; skips the test where none can be made."""
+    if (why_not := why_no_network()) is not None:
+        pytest.skip(why_not)
+    with ExitStack() as undo:
+        yield Network(hosts, undo)
+
+
 class Network:
     """A bridge, and one namespace for each load host."""
 
@@ -50,8 +60,8 @@ class Network:
         # A process may have several. The kernel gives names of 15 letters at most.
         number = next(_NETWORKS)
         self._name = f"fw{os.getpid()}{chr(ord('a') + number)}"
-        # Networks that nobody routes; a part of them for each process that tests at the same time.
-        self._prefix = f"10.{(200, 150)[number % 2] + os.getpid() // 250 % 50}.{os.getpid() % 250}"
+        # Networks that nobody routes: ten for each process that tests at the same time.
+        self._prefix = f"10.{50 + os.getpid() // 250 % 20 * 10 + number % 10}.{os.getpid() % 250}"
         _ip("link", "add", self._name, "type", "bridge")
         undo.callback(_ip, "link", "del", self._name)
         _ip("addr", "add", f"{self.coordinator}/24", "dev", self._name)

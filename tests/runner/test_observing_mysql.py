@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from lab import Lab
 from observelab import events, intervals, observe, seen, start
-from watchedlab import WatchedServer, make_empty
+from watchedlab import WatchedServer, make_empty, starting
 
 from flatwater.server import Binary, find_server
 
@@ -35,14 +33,7 @@ def mysql_data(mysql: Binary, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def make_mysql(mysql: Binary, mysql_data: Path) -> Iterator[Callable[..., WatchedServer]]:
-    with ExitStack() as made, tempfile.TemporaryDirectory(prefix="flatwater-test-") as folder:
-
-        def make(*options: str) -> WatchedServer:
-            server = WatchedServer(mysql, Path(tempfile.mkdtemp(dir=folder)), mysql_data, options)
-            made.callback(server.close)
-            server.start()
-            return server
-
+    with starting(mysql, mysql_data) as make:
         yield make
 
 

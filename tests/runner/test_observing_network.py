@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from lab import Lab
-from netlab import Network, why_no_network
+from netlab import Network, open_network
 from observelab import events, intervals, seen, start
 from watchedlab import WatchedServer
 
@@ -22,11 +22,8 @@ from flatwater.server import Binary
 
 @pytest.fixture
 def network() -> Iterator[Network]:
-    why = why_no_network()
-    if why is not None:
-        pytest.skip(why)
-    with ExitStack() as undo:
-        yield Network(1, undo)
+    with open_network(1) as network:
+        yield network
 
 
 @pytest.fixture

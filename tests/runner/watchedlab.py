@@ -7,9 +7,11 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -175,3 +177,17 @@ class WatchedServer:
             self.process.wait()
         for thread in self._clients:
             thread.join()
+
+
+@contextmanager
+def starting(binary: Binary, empty: Path) -> Iterator[Callable[..., WatchedServer]]:
+    """A function that starts one more server, with options, on a copy of the data. In the end all are closed."""
+    with ExitStack() as made, tempfile.TemporaryDirectory(prefix="flatwater-test-") as folder:
+
+        def make(*options: str) -> WatchedServer:
+            server = WatchedServer(binary, Path(tempfile.mkdtemp(dir=folder)), empty, options)
+            made.callback(server.close)
+            server.start()
+            return server
+
+        yield make

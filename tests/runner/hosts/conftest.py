@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from netlab import NetCluster, NetServer, Network, serve, why_no_network
+from netlab import NetCluster, NetServer, Network, open_network, serve
 
 from flatwater.server import Binary
 
@@ -16,11 +16,8 @@ MakeCluster = Callable[[], NetCluster]
 
 @pytest.fixture(scope="package")
 def network() -> Iterator[Network]:
-    why_not = why_no_network()
-    if why_not is not None:
-        pytest.skip(why_not)
-    with ExitStack() as undo:
-        yield Network(2, undo)
+    with open_network(2) as network:
+        yield network
 
 
 @pytest.fixture(scope="package")

@@ -149,10 +149,6 @@ def written(lab: Lab, workload: dict[str, Any], url: str) -> Path:
     return file
 
 
-def measured_s(ran: Any) -> float:
-    return float(sum(phase.end_s - phase.start_s for phase in ran.summary.phases if phase.name == "measure"))
-
-
 def test_counts_of_a_known_load_are_sent_again(lab: Lab, servers: ServerLab, telling: WatchedServer) -> None:
     folder = observed(lab, telling, "--samples", many=40)
     expected = Counter({kind: 40 * times for kind, (_, times) in LOAD.items()})
@@ -186,7 +182,7 @@ def test_twice_the_speed_takes_half_of_the_time(lab: Lab, servers: ServerLab, te
     for speed in (1.0, 2.0, 4.0):
         ran = servers.go(replay(folder, speed=speed), {"url": telling.url()})
         assert ran.code == 0 and ran.summary.operations == 60, ran.stderr
-        lengths.append(measured_s(ran))
+        lengths.append(ran.measured_s)
     # The last of sixty statements is due after 5.9 s; it never ends before that, and so at each speed.
     assert lengths[0] >= 5.8 and lengths[1] >= 2.9 and lengths[0] > lengths[1] > lengths[2]
 
