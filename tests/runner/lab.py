@@ -148,9 +148,8 @@ class Lab:
     def close(self) -> None:
         """Ends what a failed test left running, and gives the space back."""
         for process in self._started:
-            if process.returncode is None:
+            with process:  # its pipes are closed, also where a test saw the end and never read them
                 process.kill()
-                process.communicate()
         shutil.rmtree(self.data, ignore_errors=True)
 
     def run(self, file: Path | str, *arguments: str | Path, out: Path | None = None, verb: str = "run") -> Ran:
