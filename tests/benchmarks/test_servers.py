@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import tarfile
 import zipfile
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from benchmarks.servers import __main__ as program
 from benchmarks.servers.apt import download
 from benchmarks.servers.bench import Bench, StepFailed, require, why
 from benchmarks.servers.cache import FOLDER, cache_folder, get, locate
-from benchmarks.servers.origins import Debian, Given, put, unpack
+from benchmarks.servers.origins import Built, Debian, put, unpack
 from benchmarks.servers.page import page
 from benchmarks.servers.records import Record, read_records, write_record
 from benchmarks.servers.registry import SERVERS, Server, find
@@ -78,9 +79,9 @@ def test_servers_are_outside_of_the_checkout(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_path_of_the_users_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Server("mine-8.0", "mine", Given("built from sources"))
+    server = Server("mine-8.0", "mine", Built("Mine 8.0", "mine-8.0", "libexec/mysqld"))
     assert locate(server) is None
-    with pytest.raises(FlatwaterError, match="built from sources"):
+    with pytest.raises(FlatwaterError, match="scripts/servers/mine-8.0 SOURCES builds it"):
         get(server)
     monkeypatch.setenv(server.variable, str(_program(tmp_path / "a", "mysqld  Ver 8.0.36 for Linux (MySQL)")))
     found = locate(server)
@@ -108,6 +109,36 @@ def test_half_a_server_is_none(tmp_path: Path) -> None:
     with pytest.raises(FlatwaterError, match="the line was cut"):
         get(server)
     assert locate(server) is None and not [*cache_folder().iterdir()]
+
+
+class _Twice(_Broken):
+    """An origin that another `get` has filled meanwhile."""
+
+    def bring(self, made: Path, work: Path, final: Path) -> None:
+        for folder in (made, final):
+            _program(folder / "bin", "mysqld  Ver 8.0.36 for Linux (MySQL)")
+
+
+def test_two_may_get_one_server_at_a_time(tmp_path: Path) -> None:
+    assert get(Server("twice", "Twice", _Twice())).title == "MySQL 8.0.36"
+
+
+def test_a_script_that_builds_a_server_reads_its_sources_only(tmp_path: Path) -> None:
+    """What it refuses, before it writes anything. The build itself takes twenty minutes: `make test-servers` needs it."""
+    scripts = Path(__file__).parents[2] / "scripts" / "servers"
+    built = [server.origin for server in SERVERS if isinstance(server.origin, Built)]
+    assert {origin.script for origin in built} == {path.name for path in scripts.iterdir()}
+    for origin in built:
+
+        def refused(*arguments: str | Path, script: Path = scripts / origin.script) -> tuple[int, str]:
+            ran = subprocess.run([script, *arguments], capture_output=True, text=True, cwd=tmp_path)
+            return ran.returncode, ran.stderr
+
+        assert refused("--help") == (0, "") and refused()[0] == 2
+        code, said = refused("nothing")
+        assert code == 2 and said.startswith("error: nothing has no ") and said.count("\n") == 1
+        assert refused("a", "b", "c")[0] == 2
+    assert not [*tmp_path.iterdir()]
 
 
 def test_archives_are_unpacked_and_nothing_outside(tmp_path: Path) -> None:
