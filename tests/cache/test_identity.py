@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from cachelab import MIB, CacheLab
@@ -45,8 +46,7 @@ class Loops:
 
     def _new(self) -> str:
         with Path("/dev/loop-control").open("rb") as control:
-            number = next(one for one in range(1000, 9000) if not Path(f"/sys/block/loop{one}").exists())
-            fcntl.ioctl(control, _ADD, number)
+            number = next(one for one in range(1000, 9000) if _is_new(control, one))
         self._made.add(number)
         node = Path(f"/dev/loop{number}")
         if not node.exists():
@@ -61,6 +61,15 @@ class Loops:
             subprocess.run(["losetup", "--detach", f"/dev/loop{number}"], capture_output=True)
             with Path("/dev/loop-control").open("rb") as control, suppress(OSError):
                 fcntl.ioctl(control, _REMOVE, number)
+
+
+def _is_new(control: BinaryIO, number: int) -> bool:
+    """Adds a loop device of this number. False: there is one, perhaps of another process that looked when we did."""
+    try:
+        fcntl.ioctl(control, _ADD, number)
+    except FileExistsError:
+        return False
+    return True
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lab import Lab, Ran, Running
+from watchedlab import WatchedServer
 
 
 def observe(lab: Lab, url: str, *arguments: str, length: str = "3s") -> Ran:
@@ -36,3 +37,37 @@ def intervals(lines: list[dict[str, Any]]) -> int:
 def events(lines: list[dict[str, Any]], kind: str) -> list[str]:
     told = [line["event"] for line in lines if "event" in line]
     return [one["text"] for one in told if one["kind"] == kind]
+
+
+def observe_replica(lab: Lab, source: WatchedServer, replica: WatchedServer, position: str) -> Running:
+    """Lets a server replicate another one, which has the table `t.a`, and observes it. `position` says where it begins."""
+    source.query("CREATE DATABASE t")
+    source.query("CREATE TABLE t.a (id INT PRIMARY KEY) ENGINE = InnoDB")
+    replica.query(
+        f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {source.port}, MASTER_USER = 'root', "
+        f"MASTER_CONNECT_RETRY = 1, {position}"
+    )
+    replica.query("START SLAVE")
+    running = start(lab, replica.url())
+    seen(running, lambda lines: any("database.replica_lag_s" in (line.get("metrics") or ()) for line in lines))
+    running.until(lambda: replica.query("SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = 't'"))
+    return running
+
+
+def stop_applier(running: Running, source: WatchedServer, replica: WatchedServer) -> None:
+    """Stops the replica's applier with a row that is there already, waits until that is told, and lets it go on."""
+    replica.query("INSERT INTO t.a VALUES (1)")
+    source.query("INSERT INTO t.a VALUES (1)")
+    seen(running, lambda lines: any("applier does not run: " in text for text in events(lines, "fault")))
+    replica.query("DELETE FROM t.a")
+    replica.query("START SLAVE")
+    seen(running, lambda lines: any("applier runs again" in text for text in events(lines, "recovered")))
+
+
+def told_of_applier(ran: Ran) -> str:
+    """The event of an applier that stopped once, in one line."""
+    assert ran.code == 0 and ran.summary.status == "complete", ran.stderr
+    assert ran.summary.metrics["database.replica_appliers_stopped"].max == 1
+    told = next(event.text for event in ran.summary.events if "applier does not run" in event.text)
+    assert "\n" not in told
+    return told

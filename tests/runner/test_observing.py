@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from lab import Lab
-from observelab import events, intervals, observe, seen, start
+from observelab import events, intervals, observe, observe_replica, seen, start, stop_applier, told_of_applier
 from watchedlab import WatchedServer
 
 from flatwater._engine import Connection, EngineError
@@ -170,28 +170,9 @@ def test_advice_is_not_tried_on_a_server_that_is_observed(lab: Lab, server: Watc
 def test_a_replica_whose_applier_stops(lab: Lab, make_server: MakeServer) -> None:
     source = make_server("--log-bin=b", "--server-id=1")
     replica = make_server("--server-id=2")
-    source.query("CREATE DATABASE t")
-    source.query("CREATE TABLE t.a (id INT PRIMARY KEY) ENGINE = InnoDB")
-    replica.query(
-        f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {source.port}, MASTER_USER = 'root', "
-        "MASTER_USE_GTID = slave_pos"
-    )
-    replica.query("START SLAVE")
-    running = start(lab, replica.url())
-    seen(running, lambda lines: any("database.replica_lag_s" in (line.get("metrics") or ()) for line in lines))
-    # The row is on the replica already.
-    running.until(lambda: replica.query("SHOW TABLES IN t"))
-    replica.query("INSERT INTO t.a VALUES (1)")
-    source.query("INSERT INTO t.a VALUES (1)")
-    seen(running, lambda lines: any("applier does not run: " in text for text in events(lines, "fault")))
-    replica.query("DELETE FROM t.a")
-    replica.query("START SLAVE")
-    seen(running, lambda lines: any("applier runs again" in text for text in events(lines, "recovered")))
-    ran = running.send(signal.SIGINT)
-    assert ran.code == 0 and ran.summary.status == "complete"
-    assert ran.summary.metrics["database.replica_appliers_stopped"].max == 1
-    told = next(event.text for event in ran.summary.events if "applier does not run" in event.text)
-    assert "Duplicate entry" in told and "\n" not in told
+    running = observe_replica(lab, source, replica, "MASTER_USE_GTID = slave_pos")
+    stop_applier(running, source, replica)
+    assert "Duplicate entry" in told_of_applier(running.send(signal.SIGINT))
 
 
 def test_replication_that_may_not_be_seen_is_told(lab: Lab, server: WatchedServer) -> None:

@@ -177,6 +177,11 @@ impl Fileio {
         self.failure.clone()
     }
 
+    /// The failure that ended the run, in words. None: it went on after each.
+    pub fn ended_by(&self) -> Option<String> {
+        self.failure().filter(|_| !self.spec.continue_on_error)
+    }
+
     /// Lets time pass to the next thing that concerns the lanes, or to `end_ns`.
     fn step(&mut self, end_ns: u64) {
         let timer_ns = self.timers.next_ns().filter(|_| !self.stopping).unwrap_or(u64::MAX);

@@ -53,6 +53,13 @@ impl Model {
             Self::Database(run) => run.failure(),
         }
     }
+
+    fn ended_by(&self) -> Option<String> {
+        match self {
+            Self::Fileio(run) => run.ended_by(),
+            Self::Database(run) => run.failure(),
+        }
+    }
 }
 
 impl Work {
@@ -199,6 +206,16 @@ impl Run {
             Ok(run) => run.failure(),
             Err(model) => {
                 py.detach(|| model.lock().expect("nothing panics under it").as_ref().and_then(Model::failure))
+            }
+        }
+    }
+
+    /// The failure that ended the run in words; None if it went on after each.
+    fn ended_by(&self, py: Python<'_>) -> Option<String> {
+        match self.0.crew() {
+            Ok(run) => run.ended_by(),
+            Err(model) => {
+                py.detach(|| model.lock().expect("nothing panics under it").as_ref().and_then(Model::ended_by))
             }
         }
     }

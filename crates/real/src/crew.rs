@@ -34,6 +34,7 @@ pub struct Crew {
     abandon: Arc<AtomicBool>,
     lanes_left: AtomicUsize,
     failure: Mutex<Option<Error>>,
+    ended_by: Mutex<Option<Error>>,
     warning: Mutex<Option<String>>,
     /// Notified when the last lane has ended.
     ended: Condvar,
@@ -108,6 +109,7 @@ impl Crew {
             abandon: Arc::default(),
             lanes_left: AtomicUsize::new(lanes as usize),
             failure: Mutex::new(None),
+            ended_by: Mutex::new(None),
             warning: Mutex::new(None),
             ended: Condvar::new(),
             ended_lock: Mutex::new(()),
@@ -203,13 +205,13 @@ impl Crew {
         !self.stopping()
     }
 
-    /// Notes a failure, of which the first is kept, and ends the run.
+    /// Ends the run with a failure, of which the first is kept.
     pub(crate) fn fail(&self, error: Error) {
-        self.note_failure(error);
+        self.ended_by.lock().expect("no lane panics here").get_or_insert(error);
         self.stop();
     }
 
-    /// Keeps the first failure.
+    /// Keeps the first failure after which the run goes on.
     pub(crate) fn note_failure(&self, error: Error) {
         self.failure.lock().expect("no lane panics here").get_or_insert(error);
     }
@@ -316,7 +318,13 @@ impl Run {
 
     /// The first failure, in words.
     pub fn failure(&self) -> Option<String> {
-        self.crew.failure.lock().expect("no lane panics here").as_ref().map(ToString::to_string)
+        let noted = self.crew.failure.lock().expect("no lane panics here").as_ref().map(ToString::to_string);
+        noted.or_else(|| self.ended_by())
+    }
+
+    /// The failure that ended the run, in words. None: it went on after each.
+    pub fn ended_by(&self) -> Option<String> {
+        self.crew.ended_by.lock().expect("no lane panics here").as_ref().map(ToString::to_string)
     }
 }
 

@@ -22,7 +22,7 @@ from flatwater.experiment.storage import FileStorage, ModelledStorage, Storage
 from flatwater.experiment.sweep import Sweep
 from flatwater.experiment.thresholds import Thresholds
 from flatwater.experiment.twin import Twin
-from flatwater.experiment.workload import Fileio, Workload
+from flatwater.experiment.workload import Fileio, QueryLog, Workload
 from flatwater.experiment.workload.transactions import Transactions
 
 #: The number of a cell must fit in 32 bits in a result.
@@ -149,6 +149,16 @@ class Experiment(Heading):
         """The schema of the workload's tables on the server."""
         address = self.server.address
         return self.server.schema_name or (address.schema if address else None) or self.transactions.SCHEMA
+
+    @property
+    def session_schema(self) -> str | None:
+        """The schema that the workload's sessions open. None: a recorded log says the schema of each of its statements,
+        and a server that is already running need not have one of the workload's name.
+        """
+        server = self.server
+        if isinstance(self.workload, QueryLog) and server.address is not None and not server.load:
+            return server.login().schema
+        return self.schema_name
 
     @property
     def size_per_file(self) -> int | None:

@@ -100,11 +100,6 @@ class ModelledDatabase:
     interval_ms: int
     seed: int
 
-    @property
-    def continue_on_error(self) -> bool:
-        """Always false: a modelled transaction fails only together with its device."""
-        return False
-
 
 def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> ModelledDatabase:
     """The plan of a cell's modelled servers (`fresh`: devices that were never written, and an empty pool)."""

@@ -300,11 +300,13 @@ class CellRunner:
         if warning is not None:
             journal.event("warning", warning)
             self._warnings.append(warning)
-        failure = run.failure()
+        failure, ended_by = run.failure(), run.ended_by()
         if failure is not None:
             journal.event("fault", failure)
-            if not plan.continue_on_error:
-                raise EngineError(failure)
+        if ended_by is not None:
+            if ended_by != failure:
+                journal.event("fault", ended_by)
+            raise EngineError(ended_by)
         return run
 
 

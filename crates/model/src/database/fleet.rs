@@ -120,7 +120,7 @@ impl Fleet {
         }
     }
 
-    /// The first failure, in words.
+    /// The first failure, in words. It ends the run: a modelled transaction fails only together with its device.
     pub fn failure(&self) -> Option<String> {
         self.servers.iter().find_map(|server| server.host().failure().cloned())
     }

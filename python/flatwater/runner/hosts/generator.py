@@ -67,7 +67,7 @@ class Generator:
             else:
                 self._run_to_end(Run.database(work), interrupt)
         except (EngineError, UserError) as error:
-            self._tell("over", failure=str(error))
+            self._tell("over", failure=str(error), ended_by=str(error))
 
     def _run_to_end(self, run: Run, interrupt: Interrupt, device: DiskProbe | None = None) -> None:
         self._run = run
@@ -94,7 +94,7 @@ class Generator:
             if part is not None or now_state != state or time.monotonic() - alive_at > ALIVE_EVERY_S:
                 state, alive_at = now_state, time.monotonic()
                 self._tell(state, part=part, own=own if part is not None else {})
-        self._tell("over", failure=run.failure() or unasked, warning=run.warning())
+        self._tell("over", failure=run.failure() or unasked, ended_by=run.ended_by() or unasked, warning=run.warning())
 
     def begin_at(self, at_ns: int) -> float:
         """Lets the sessions begin at an instant of this host's clock; returns how many seconds are left until then."""
@@ -119,6 +119,7 @@ class Generator:
         part: tuple[float, float, bytes] | None = None,
         own: dict[str, float] | None = None,
         failure: str | None = None,
+        ended_by: str | None = None,
         warning: str | None = None,
     ) -> None:
         begun_ns = self._run.begun_ns() if self._run is not None else None
@@ -133,6 +134,7 @@ class Generator:
                 "own": own or {},
                 "begun_ns": begun_ns,
                 "failure": failure,
+                "ended_by": ended_by,
                 "warning": warning,
             }
         )

@@ -49,6 +49,8 @@ class News(TypedDict):
     #: When its sessions began, ns of its CLOCK_MONOTONIC.
     begun_ns: int | None
     failure: str | None
+    #: The failure that ended it.
+    ended_by: str | None
     warning: str | None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -63,6 +63,7 @@ class HostState:
     told: int = 0
     begun_ns: int | None = None
     failure: str | None = None
+    ended_by: str | None = None
     warning: str | None = None
     lost: str | None = None
     #: How far its clock was ahead of ours at the common instant.
@@ -152,6 +153,7 @@ class RunOnHosts:
             state.state = news["state"]
             state.begun_ns = news["begun_ns"] if news["begun_ns"] is not None else state.begun_ns
             state.failure = state.failure or news["failure"]
+            state.ended_by = state.ended_by or news["ended_by"]
             state.warning = state.warning or news["warning"]
             if news["part"] is not None:
                 start_s, end_s, data = news["part"]
@@ -214,7 +216,7 @@ class RunOnHosts:
                 if self.merger.over:
                     break
                 self._find_lost()
-                failed = any(state.failure is not None and state.state == "over" for state in self.hosts)
+                failed = any(state.ended_by is not None and state.state == "over" for state in self.hosts)
                 left_s = until - time.monotonic()
                 if left_s > 0 and not failed:
                     self._changed.wait(min(left_s, LOOK_EVERY_S))
@@ -243,12 +245,18 @@ class RunOnHosts:
 
     def failure(self) -> str | None:
         """The first failure of a host, with its name."""
-        failed = (state for state in self.hosts if state.failure is not None)
-        return next((f"load host {state.host.name}: {state.failure}" for state in failed), None)
+        return self._first((state.host.name, state.failure) for state in self.hosts)
+
+    def ended_by(self) -> str | None:
+        """The failure that ended the load of a host, with its name."""
+        return self._first((state.host.name, state.ended_by) for state in self.hosts)
 
     def warning(self) -> str | None:
         """The first doubt of a host, with its name; also a host that was lost after the measurement."""
-        told = [(state.host.name, state.lost or state.warning) for state in self.hosts]
+        return self._first((state.host.name, state.lost or state.warning) for state in self.hosts)
+
+    @staticmethod
+    def _first(told: Iterable[tuple[str, str | None]]) -> str | None:
         return next((f"load host {name}: {text}" for name, text in told if text is not None), None)
 
     def describe(self) -> list[LoadHost]:

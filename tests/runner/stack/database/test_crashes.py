@@ -14,6 +14,8 @@ import pytest
 from lab import Ran
 from serverlab import OLTP, SMALL, TPCC, ServerLab
 
+from flatwater.experiment.workload import KINDS
+from flatwater.experiment.workload.transactions import Transactions
 from flatwater.results import Cell, open_result
 from flatwater.results.phases import measured_s
 
@@ -150,10 +152,22 @@ class TestRestart:
 
 
 class TestRefusals:
-    def test_out_of_connections(self, servers: ServerLab) -> None:
+    @pytest.mark.parametrize("on_error", ["stop", "continue"])
+    @pytest.mark.parametrize("kind", sorted(kind for kind, one in KINDS.items() if issubclass(one, Transactions)))
+    def test_out_of_connections(self, servers: ServerLab, tmp_path: Path, kind: str, on_error: str) -> None:
+        """What cannot begin is no run of errors that were counted, whatever is to be done about errors."""
+        log = tmp_path / "general.log"
+        log.write_text("2026-11-23T10:00:00.000000Z\t    7 Query\tSELECT 1\n")
+        works = {
+            "oltp": OLTP,
+            "tpcc": TPCC,
+            "sql": {"kind": "sql", "duration_s": 1, "transactions": {"look": {"statements": ["SELECT 1"]}}},
+            "query-log": {"kind": "query-log", "log": str(log), "duration_s": 60},
+        }
         # Its own recorder needs one, and the server one more for its administrator.
-        ran = servers.go({**OLTP, "connections": 20}, settings={**SMALL, "max_connections": 10})
-        assert ran.code == 1
+        asked = {**works[kind], "connections": 20, "on_error": on_error}
+        ran = servers.go(asked, settings={**SMALL, "max_connections": 10})
+        assert (ran.code, ran.cell["status"]) == (1, "failed"), ran.stderr
         assert "Too many connections" in ran.error and "fewer workload.connections" in ran.error
         servers.check_clean()
 

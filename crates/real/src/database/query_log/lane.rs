@@ -8,6 +8,7 @@ use super::queues::Found;
 use crate::Error;
 use crate::database::again::Lost;
 use crate::database::connection::{Connection, LOGIN, SqlError};
+use crate::database::refused;
 
 /// First and longest pause between two attempts to reach a server that is gone.
 const RECONNECT_PAUSE_NS: (u64, u64) = (200_000_000, 200_000_000);
@@ -31,9 +32,10 @@ impl<'a> Lane<'a> {
         // A failure ends the run before it begins.
         if let Err(error) = own.connect() {
             job.crew.fail(Error::Workload(format!(
-                "session {} of {}: cannot connect: {error}",
+                "session {} of {}: cannot connect: {}",
                 lane + 1,
-                job.connections
+                job.connections,
+                refused::with_hint(&error)
             )));
         }
         job.crew.gate.arrive_and_wait();

@@ -7,28 +7,13 @@ use super::job::{COUNTERS, Counter, Job};
 use crate::Error;
 use crate::database::again::Lost;
 use crate::database::connection::{Connection, LOGIN, Login, SqlError};
+use crate::database::refused;
 use crate::database::terminal::{Outcome, Terminal};
 
 /// Attempts at one transaction before it counts as failed: as many as tpcc-mysql makes.
 const ATTEMPTS_MAX: u32 = 2000;
 /// First and longest pause between two attempts to reach a server that is gone.
 const RECONNECT_PAUSE_NS: (u64, u64) = (10_000_000, 1_000_000_000);
-
-/// Error numbers of MySQL and MariaDB that a client is expected to answer by trying again.
-mod refused {
-    /// ER_LOCK_DEADLOCK: the transaction was rolled back.
-    pub const DEADLOCK: u16 = 1213;
-    /// ER_LOCK_WAIT_TIMEOUT.
-    pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
-    /// ER_CHECKREAD: the row changed since the snapshot was taken (MariaDB's innodb_snapshot_isolation).
-    pub const ROW_CHANGED: u16 = 1020;
-    /// ER_SERVER_SHUTDOWN: the session ends.
-    pub const SHUTDOWN: u16 = 1053;
-    /// ER_CON_COUNT_ERROR.
-    pub const TOO_MANY_CONNECTIONS: u16 = 1040;
-    /// ER_TOO_MANY_USER_CONNECTIONS.
-    pub const TOO_MANY_USER_CONNECTIONS: u16 = 1203;
-}
 
 /// A client that is woken by a reply takes the CPU from whoever has it, and on a busy machine that is the server at its
 /// next statement: as a batch thread it waits its turn. Measured with 8 connections on 2 cores that the server filled:
@@ -295,12 +280,6 @@ impl<'a> Lane<'a> {
     /// A failure with its place and what to do.
     fn explain(&self, what: &str, error: &SqlError) -> Error {
         let place = format!("connection {} of {}", self.session + 1, self.job.spec.sessions().of);
-        let hint = match error {
-            SqlError::Server { code: refused::TOO_MANY_CONNECTIONS | refused::TOO_MANY_USER_CONNECTIONS, .. } => {
-                " (hint: fewer workload.connections, or a larger max_connections of the server)"
-            }
-            _ => "",
-        };
-        Error::Workload(format!("{place}: {what}: {error}{hint}"))
+        Error::Workload(format!("{place}: {what}: {}", refused::with_hint(error)))
     }
 }

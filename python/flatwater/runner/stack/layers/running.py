@@ -33,6 +33,10 @@ class Running(Protocol):
         """The first failure; None if there was none."""
         ...
 
+    def ended_by(self) -> str | None:
+        """The failure that ended the run; None if it went on after each."""
+        ...
+
     def warning(self) -> str | None:
         """A doubt about what was measured; None if there is none."""
         ...
@@ -96,5 +100,3 @@ class Observation:
     interval_s: float
     #: What one throughput counts: `tps` or `qps`.
     unit: str
-    #: A server that goes away is part of what is observed.
-    continue_on_error: bool = True

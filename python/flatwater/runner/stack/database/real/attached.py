@@ -11,7 +11,7 @@ from pathlib import Path
 from flatwater._engine import EngineError
 from flatwater.engine_json import to_json
 from flatwater.errors import UserError
-from flatwater.experiment import Observed, PlannedCell, QueryLog
+from flatwater.experiment import Observed, PlannedCell
 from flatwater.experiment.database.login import Login
 from flatwater.owned import write_atomic
 from flatwater.probe import Probe, start_probes
@@ -100,9 +100,7 @@ class AttachedServer(Servers):
             keep_token(kept_in, "", _identity(told))
 
     def logins(self, schema: str | None) -> list[Login]:
-        own = self._cell.server.login()
-        # A replayed log says the schema of each statement, and there may be none of the workload's name.
-        return [own if isinstance(self._cell.workload, QueryLog) else replace(own, schema=schema)]
+        return [replace(self._cell.server.login(), schema=schema)]
 
     def probes(self) -> list[Probe]:
         if isinstance(self._cell.workload, Observed):

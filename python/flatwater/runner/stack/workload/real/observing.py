@@ -59,6 +59,10 @@ class ObservedRun:
         """None: a server that goes away is an event."""
         return None
 
+    def ended_by(self) -> str | None:
+        """None: an observation goes on until its time is over."""
+        return None
+
     def warning(self) -> str | None:
         """None: what could not be recorded is told as a gap."""
         return None

@@ -53,7 +53,7 @@ class TransactionsOnServers(Workload[RealDatabase]):
         return [*super().warnings(), *([self._left_out] if self._left_out is not None else [])]
 
     def plan(self, seed: int) -> RealDatabase:
-        return write_real_database(self._cell, self._servers.logins(self._cell.schema_name), seed)
+        return write_real_database(self._cell, self._servers.logins(self._cell.session_schema), seed)
 
     def start(self, plan: RealDatabase, after: Run | None = None) -> Running:
         load, hosts, hurried = self._cell.load, self._hosts, self._servers.hurried

@@ -1,0 +1,27 @@
+//! Error numbers of MySQL and MariaDB that a client of a workload is expected to act on, and what to say of them.
+
+use super::connection::SqlError;
+
+/// ER_LOCK_DEADLOCK: the transaction was rolled back.
+pub(super) const DEADLOCK: u16 = 1213;
+/// ER_LOCK_WAIT_TIMEOUT.
+pub(super) const LOCK_WAIT_TIMEOUT: u16 = 1205;
+/// ER_CHECKREAD: the row changed since the snapshot was taken (MariaDB's innodb_snapshot_isolation).
+pub(super) const ROW_CHANGED: u16 = 1020;
+/// ER_SERVER_SHUTDOWN: the session ends.
+pub(super) const SHUTDOWN: u16 = 1053;
+/// ER_CON_COUNT_ERROR.
+const TOO_MANY_CONNECTIONS: u16 = 1040;
+/// ER_TOO_MANY_USER_CONNECTIONS.
+const TOO_MANY_USER_CONNECTIONS: u16 = 1203;
+
+/// The error with what to do about it, where that is known.
+pub(super) fn with_hint(error: &SqlError) -> String {
+    let hint = match error {
+        SqlError::Server { code: TOO_MANY_CONNECTIONS | TOO_MANY_USER_CONNECTIONS, .. } => {
+            " (hint: fewer workload.connections, or a larger max_connections of the server)"
+        }
+        _ => "",
+    };
+    format!("{error}{hint}")
+}
