@@ -70,9 +70,8 @@ class Built:
         return folder / self.program
 
     def bring(self, made: Path, work: Path, final: Path) -> None:
-        raise FlatwaterError(
-            f"no client of packages has {self.sources} (hint: scripts/servers/{self.script} SOURCES builds it in {final})"
-        )
+        hint = f"scripts/servers/{self.script} SOURCES builds it in {final}"
+        raise FlatwaterError(f"no client of packages has {self.sources}", hint=hint)
 
 
 @dataclass(frozen=True)

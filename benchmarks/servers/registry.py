@@ -79,6 +79,23 @@ SERVERS = (
         own=(*_NEIGHBOURS, _own("innodb_log_write_ahead_size", 512, 4096)),
     ),
     Server(
+        "mysql-9.7",
+        "MySQL 9.7 of Debian's unstable suite",
+        Debian(
+            "sid",
+            ("mysql-server-core",),
+            # The suite's own libraries: the system's are older, or not there.
+            libraries=(
+                *("libaio1t64", "libc6", "libgcc-s1", "libgoogle-perftools4t64", "libicu78", "liblz4-1", "liblzma5"),
+                *("libnuma1", "libprotobuf-lite32t64", "libssl3t64", "libstdc++6", "libunwind8", "libxxhash0"),
+                *("libzstd1", "zlib1g"),
+            ),
+            program="usr/sbin/mysqld",
+            tools=("usr/bin/my_print_defaults",),
+        ),
+        own=_NEIGHBOURS,
+    ),
+    Server(
         "mariadb-10.2",
         "MariaDB 10.2.11",
         Maven(

@@ -81,7 +81,7 @@ def test_servers_are_outside_of_the_checkout(tmp_path: Path, monkeypatch: pytest
 def test_a_path_of_the_users_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server("mine-8.0", "mine", Built("Mine 8.0", "mine-8.0", "libexec/mysqld"))
     assert locate(server) is None
-    with pytest.raises(FlatwaterError, match="scripts/servers/mine-8.0 SOURCES builds it"):
+    with pytest.raises(FlatwaterError, match=r"scripts/servers/mine-8\.0 SOURCES builds it"):
         get(server)
     monkeypatch.setenv(server.variable, str(_program(tmp_path / "a", "mysqld  Ver 8.0.36 for Linux (MySQL)")))
     found = locate(server)
@@ -124,7 +124,7 @@ def test_two_may_get_one_server_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_script_that_builds_a_server_reads_its_sources_only(tmp_path: Path) -> None:
-    """What it refuses, before it writes anything. The build itself takes twenty minutes: `make test-servers` needs it."""
+    """What it refuses, before it writes anything. The build takes minutes: `make test-servers` needs what it built."""
     scripts = Path(__file__).parents[2] / "scripts" / "servers"
     built = [server.origin for server in SERVERS if isinstance(server.origin, Built)]
     assert {origin.script for origin in built} == {path.name for path in scripts.iterdir()}

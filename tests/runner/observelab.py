@@ -40,7 +40,10 @@ def events(lines: list[dict[str, Any]], kind: str) -> list[str]:
 
 
 def observe_replica(lab: Lab, source: WatchedServer, replica: WatchedServer, position: str) -> Running:
-    """Lets a server replicate another one, which has the table `t.a`, and observes it. `position` says where it begins."""
+    """Lets a server replicate another one, which has the table `t.a`, and observes it.
+
+    `position`: where it begins, in the words of CHANGE MASTER.
+    """
     source.query("CREATE DATABASE t")
     source.query("CREATE TABLE t.a (id INT PRIMARY KEY) ENGINE = InnoDB")
     replica.query(

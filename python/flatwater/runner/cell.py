@@ -94,9 +94,9 @@ class CellRunner:
                 health = self._end_watch(watch, journal)
             except Interrupted as error:
                 status, failure = "interrupted", str(error)
-            except UserError:
-                raise
             except FlatwaterError as error:
+                if isinstance(error, UserError) and not measured_s(journal.phases):
+                    raise  # the experiment cannot be run as it is written
                 told = self._stack.database.explained(str(error))
                 status, failure, over = "failed", self._stack.database.kept(told, self._logs), begun
             except EngineError as error:

@@ -14,7 +14,7 @@ from flatwater.experiment.problem import ProblemsError
 from flatwater.probe.server.names import find_names
 from flatwater.results import CellSummary
 from flatwater.runner.progress import Reporter
-from flatwater.runner.stack.workload.real.work import COUNTED, unit_of
+from flatwater.runner.stack.database.real.work import COUNTED, unit_of
 from flatwater.runner.sweep import Outcome, run_experiment
 from flatwater.server import ask, describe
 

@@ -1,6 +1,8 @@
 //! How a session gets its connection back.
 
 use super::connection::SqlError;
+use super::refused;
+use crate::Error;
 use crate::crew::Crew;
 
 /// A session whose server is gone, and where its attempts are counted.
@@ -36,6 +38,11 @@ impl Lost<'_> {
                 }
                 Err(SqlError::Abandoned) => return false,
                 Err(error) => {
+                    // A server that is away says nothing; what one that is there refuses is told once.
+                    if matches!(error, SqlError::Server { .. } | SqlError::Handshake(_)) {
+                        let told = refused::with_hint(&error);
+                        crew.note_failure(Error::Workload(format!("cannot connect again: {told}")));
+                    }
                     crew.recorder.count(self.connect_failures, 1);
                     crew.recorder.count_error(self.lane, self.kind, error.number());
                 }

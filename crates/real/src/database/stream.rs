@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::os::fd::FromRawFd as _;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -14,6 +14,13 @@ use super::address::Address;
 
 /// How long a wait for the server lasts before it is looked whether anyone still wants the answer.
 const LOOK_UP: Duration = Duration::from_millis(100);
+/// A silent server is asked for a sign of life after so long, and again after so long: longer than most statements take, so
+/// that a busy network has nothing more to carry.
+const ASK_AFTER_S: libc::c_int = 10;
+const ASK_EVERY_S: libc::c_int = 5;
+/// What was sent and is not acknowledged for so long is lost: as long as dask's connections wait, so that the hosts of one
+/// load see one cut alike.
+const LOST_AFTER_S: libc::c_int = 30;
 
 /// What carries the bytes; reads and writes wait no longer than `LOOK_UP`.
 enum Carrier {
@@ -71,6 +78,7 @@ impl Stream {
                 stream.set_read_timeout(Some(LOOK_UP))?;
                 stream.set_write_timeout(Some(LOOK_UP))?;
                 stream.set_nodelay(true)?;
+                notice_loss(&stream)?;
                 Carrier::Tcp(stream)
             }
         };
@@ -214,6 +222,28 @@ fn connect_socket(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
             }
         }
     }
+}
+
+/// Lets the kernel ask whether the other side is still there. A host that was switched off, or is behind a cut link, never
+/// answers, and without this a session waits for it for ever. A server that is frozen is there: its kernel answers.
+fn notice_loss(stream: &TcpStream) -> io::Result<()> {
+    let asked = [
+        (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, ASK_AFTER_S),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, ASK_EVERY_S),
+        (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, LOST_AFTER_S * 1000),
+    ];
+    for (level, name, value) in asked {
+        // SAFETY: a plain system call on our own socket, with an integer that outlives it.
+        let failed = unsafe {
+            let value: *const libc::c_int = &raw const value;
+            libc::setsockopt(stream.as_raw_fd(), level, name, value.cast(), size_of::<libc::c_int>() as u32)
+        };
+        if failed != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
 }
 
 fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream> {

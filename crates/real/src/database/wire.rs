@@ -20,6 +20,8 @@ pub(super) mod capability {
     pub const SECURE_CONNECTION: u64 = 1 << 15;
     /// Authentication by plugins.
     pub const PLUGIN_AUTH: u64 = 1 << 19;
+    /// The length of the first proof of a plugin may have more than one byte.
+    pub const PLUGIN_AUTH_LENENC: u64 = 1 << 21;
     /// Rows end with an OK packet instead of an EOF packet.
     pub const DEPRECATE_EOF: u64 = 1 << 24;
     /// MariaDB only: a statement's columns are described once, and not with each of its results.

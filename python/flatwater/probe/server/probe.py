@@ -119,6 +119,11 @@ class ServerProbe:
         return list(self._watches[0].gaps) if self._watches else []
 
     @property
+    def sampled_at_s(self) -> float:
+        """When `sample` was called last, by time.monotonic()."""
+        return self._sampled_at_s
+
+    @property
     def newest(self) -> Reading | None:
         """The first server's answer to the last `sample`; None if there was none in time."""
         return self._last[0] if self._last else None

@@ -98,6 +98,7 @@ fn agree(greeting: &Greeting, login: &Login) -> Result<u64, SqlError> {
         | capability::TRANSACTIONS
         | capability::SECURE_CONNECTION
         | capability::PLUGIN_AUTH
+        | capability::PLUGIN_AUTH_LENENC
         | capability::DEPRECATE_EOF;
     // MariaDB reads our extended capabilities only where this one is absent.
     wanted |= if greeting.capabilities & capability::LONG_PASSWORD == 0 {

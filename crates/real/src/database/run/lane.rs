@@ -108,7 +108,11 @@ impl<'a> Lane<'a> {
                 self.note_error(kind, &error);
                 self.count(Counter::ConnectFailures, 1);
                 // A server that goes is an outage, as if a transaction had found it. One that stays refuses us.
-                let refuses = matches!(error, SqlError::Server { code, .. } if code != refused::SHUTDOWN);
+                let refuses = match error {
+                    SqlError::Server { code, .. } => code != refused::SHUTDOWN,
+                    SqlError::Handshake(_) => true,
+                    _ => false,
+                };
                 let text = self.explain("cannot connect again", &error);
                 match (refuses, spec.continue_on_error) {
                     (true, false) => crew.fail(text),

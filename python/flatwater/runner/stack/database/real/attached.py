@@ -19,11 +19,14 @@ from flatwater.probe.server import OF_A_RUN, OF_AN_OBSERVATION, Also, ServerProb
 from flatwater.results.observation import Gap
 from flatwater.results.schema import ServerFacts
 from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
 from flatwater.runner.stack.database.real.copies import SERVERS, keep_token, kept_token
 from flatwater.runner.stack.database.real.dataset import load_dataset
+from flatwater.runner.stack.database.real.full import explain_elsewhere
 from flatwater.runner.stack.database.real.machine_gaps import gaps_of_machine
+from flatwater.runner.stack.database.real.outages import Outages
 from flatwater.runner.stack.layers.servers import Check, Servers
 from flatwater.runner.stack.layers.storage import Used
 from flatwater.server import Attached, Local, describe, find_local, is_stopped
@@ -45,9 +48,12 @@ class AttachedServer(Servers):
         self._facts: list[ServerFacts] = []
         self._resumed = False
         self._kept_in: Path | None = None
+        self._reporter: Reporter | None = None
         self._local = Local()
         self._looked_at_s = 0.0
         self._probe: ServerProbe | None = None
+        self._outages = Outages()
+        self._seen_s = 0.0
 
     def turn_to(self, plan: PlannedCell) -> None:
         super().turn_to(plan)
@@ -88,7 +94,7 @@ class AttachedServer(Servers):
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None, check: Check) -> None:
         assert self._server is not None
-        self._interrupt, self._kept_in = interrupt, kept_in
+        self._interrupt, self._kept_in, self._reporter = interrupt, kept_in, reporter
         told = self._server
         comment = told.version_comment
         facts = ServerFacts(instance=0, flavour=told.flavour, version=told.version_text, comment=comment, tls=told.tls)
@@ -114,7 +120,19 @@ class AttachedServer(Servers):
         pace = OF_AN_OBSERVATION if isinstance(self._cell.workload, Observed) else OF_A_RUN
         pids = lambda: [pid] if (pid := self.pid) is not None else []  # noqa: E731 (one line)
         self._probe = ServerProbe(logins, pids, pace=pace, also=also)
+        self._outages, self._seen_s = Outages(), self._probe.sampled_at_s
         return self._probe
+
+    def watch(self, journal: Journal, measured_s: float | None) -> None:
+        # An observation looks itself, at the moments of its own intervals.
+        if self._probe is None or self._probe.sampled_at_s == self._seen_s or isinstance(self._cell.workload, Observed):
+            return
+        self._seen_s, reading = self._probe.sampled_at_s, self._probe.newest
+        down = reading is None and self.is_down()
+        for news in self._outages.see(journal.at_s, reading, self._probe.trouble, down=down):
+            journal.event(news.kind, news.text, news.at_s)
+            if self._reporter is not None:
+                self._reporter.note(news.text)
 
     def gaps(self) -> list[Gap]:
         return [*(self._probe.gaps if self._probe is not None else []), *gaps_of_machine(self._local)]
@@ -126,6 +144,9 @@ class AttachedServer(Servers):
         # An error of the user's own statements begins with its place.
         where = None if str(error).startswith("workload.") else "database.url"
         return UserError(str(error), where=where, hint=hint)
+
+    def explained(self, text: str) -> str:
+        return explain_elsewhere(text, self._local.data)
 
     def require_there(self) -> None:
         describe(self.logins(None)[0], self.hurried)

@@ -39,7 +39,7 @@ class _Storage:
 
 
 class FullStorages:
-    """The storages of a cell whose servers have parts on several of them; of one storage, everybody knows which."""
+    """The storages of a cell's servers."""
 
     def __init__(self, cell: Experiment, data: Path, roots: Mapping[str, Root]) -> None:
         """`data` is flatwater's folder on the storage of the data; `roots` are those on the others, by their names."""
@@ -54,7 +54,7 @@ class FullStorages:
     def told(self, text: str) -> tuple[str, str] | None:
         """Which is full, and what to do; None if the text of a failure does not say so, or if none of them is."""
         surely = FULL.search(text) is not None
-        if not self._storages or not (surely or _FAILED.search(text)):
+        if not says_full(text):
             return None
         # A failure names the folder of the data for other reasons, too: there are the snapshot and the logs.
         named = [one for one in self._storages if self._is_named(one, text)] if surely else []
@@ -76,8 +76,27 @@ class FullStorages:
         told = self.told(text)
         if told is None or told[0].partition(": ")[0] in text:
             return text
-        what, said, hint = text.partition(" (hint: ")
-        return f"{what}; {told[0]} (hint: {told[1]}{f'; {hint}' if said else ')'}"
+        what, remedy = told
+        return _with(text, f"; {what}", remedy)
+
+
+def says_full(text: str) -> bool:
+    """Whether the text of a failure says that a disk is full."""
+    return FULL.search(text) is not None or _FAILED.search(text) is not None
+
+
+def explain_elsewhere(text: str, data: Path | None) -> str:
+    """The text of a failure of a server that others run, with what to do if its disk is full. `data` is its data
+    directory, if that is on this machine.
+    """
+    place = str(data) if data is not None else "the data directory, on the server's machine"
+    return _with(text, "", f"the disk of the server is full: make room for {place}") if says_full(text) else text
+
+
+def _with(text: str, told: str, remedy: str) -> str:
+    """A text and its hint, with more of both."""
+    what, said, hint = text.partition(" (hint: ")
+    return f"{what}{told} (hint: {remedy}{f'; {hint}' if said else ')'}"
 
 
 def _free(storage: _Storage) -> str:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flatwater.probe.server import Reading, ServerProbe
+from flatwater.runner.stack.database.real.outages import News, Outages
+from flatwater.runner.stack.database.real.work import Done, done_between
 from flatwater.runner.stack.layers.running import Observation
-from flatwater.runner.stack.workload.real.outages import News, Outages
 from flatwater.runner.stack.workload.real.replicas import Replicas
-from flatwater.runner.stack.workload.real.work import Done, done_between
 
 if TYPE_CHECKING:
     from flatwater._engine import Interval

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flatwater.probe.server import Channel
-from flatwater.runner.stack.workload.real.outages import News
+from flatwater.runner.stack.database.real.outages import News
 
 
 class Replicas:

@@ -1,11 +1,11 @@
-"""When a server that is observed stops answering, comes back, or is started anew: events, and no failure."""
+"""When a server that others run stops answering, comes back, or is started anew: events, and no failure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from flatwater.probe.server import Reading
-from flatwater.runner.stack.workload.real.work import done_between, was_restarted
+from flatwater.runner.stack.database.real.work import done_between, was_restarted
 
 #: One late answer is the load of the machine. After so many intervals without one, the server does not answer.
 SILENT_MIN = 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flatwater.probe.server import Reading
-from flatwater.runner.stack.workload.real.outages import Outages
-from flatwater.runner.stack.workload.real.work import done_between, unit_of, was_restarted
+from flatwater.runner.stack.database.real.outages import Outages
+from flatwater.runner.stack.database.real.work import done_between, unit_of, was_restarted
 
 
 def reading(at_s: float, *, session: int = 1, asked: int = 0, **figures: float) -> Reading:
