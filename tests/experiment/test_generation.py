@@ -53,7 +53,7 @@ def test_the_numbers_of_a_version() -> None:
         ("mysql", "5.7.22", "mysql-5.7"),
         ("mysql", "8.0.15", "mysql-8.0"),
         ("mysql", "8.4.0", "mysql-8.0"),
-        ("mysql", "9.6.0", "mysql-8.0"),
+        ("mysql", "9.7.4-2", "mysql-8.0"),
         ("mariadb", "12.3.1-MariaDB", "mariadb-11.8"),
         ("percona", "8.0.36-28", "mysql-8.0"),
         ("mariadb", "10.2.11-MariaDB", "mariadb-10.11"),

@@ -23,6 +23,8 @@ pub(super) enum Event {
     Sync(WriterId),
     /// The commit of the file system's journal is over, for which a write to the log has waited.
     Journal,
+    /// The commit of the file system's journal is over that a sync has asked for.
+    Committed(Tag),
 }
 
 /// An alarm of the page cleaner. Only the last one that was set counts.
@@ -73,6 +75,8 @@ pub(super) enum Tag {
     Log { step: LogStep },
     /// A checkpoint was written.
     Checkpoint,
+    /// A step of a commit of the file system's journal on a device.
+    Journal { device: u32 },
 }
 
 impl Tag {
@@ -84,6 +88,7 @@ impl Tag {
             Self::Writer { writer } => 2 << 60 | u64::from(writer.number()),
             Self::Log { step } => 3 << 60 | step as u64,
             Self::Checkpoint => 4 << 60,
+            Self::Journal { device } => 5 << 60 | u64::from(device),
         }
     }
 
@@ -95,7 +100,8 @@ impl Tag {
             1 => Self::Page { writer: WriterId::from_number((tag >> 32) as u32 & 0x000f_ffff), at: low },
             2 => Self::Writer { writer: WriterId::from_number(low) },
             3 => Self::Log { step: LogStep::of(low) },
-            _ => Self::Checkpoint,
+            4 => Self::Checkpoint,
+            _ => Self::Journal { device: low },
         }
     }
 }
@@ -118,6 +124,7 @@ mod tests {
             Tag::Log { step: LogStep::Binlog },
             Tag::Log { step: LogStep::Writeback },
             Tag::Checkpoint,
+            Tag::Journal { device: 3 },
         ];
         for tag in tags {
             assert_eq!(Tag::unpack(tag.pack() | SERVER_MASK << SERVER_SHIFT), tag);

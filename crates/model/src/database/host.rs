@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::events::{Event, SERVER_SHIFT, Tag};
 use super::ids::{FrameId, PAGE_BYTES, PageNo, ThreadNo};
-use super::journal::Journal;
+use super::journal::{Journal, Next};
 use super::machine::Machine;
 use super::placement::Placement;
 use super::spec::Cpu;
@@ -37,6 +37,8 @@ pub(super) struct Host {
     /// Threads that go on at this moment.
     ready: VecDeque<ThreadNo>,
     journal: Journal,
+    /// A sync of a file also saves its times (fsync), or only its data (fdatasync).
+    syncs_times: bool,
     /// The kernel's part of a file's sync, ns.
     fsync_ns: u64,
     traffic: Traffic,
@@ -45,15 +47,16 @@ pub(super) struct Host {
 
 impl Host {
     /// The host of the server with this number, without a machine.
-    pub(super) fn new(number: u32, placement: Placement, cpu: &Cpu) -> Self {
+    pub(super) fn new(number: u32, placement: Placement, cpu: &Cpu, syncs_times: bool) -> Self {
         Self {
+            journal: Journal::new(placement.journal(), cpu.sync_page_ns),
+            syncs_times,
             number,
             now_ns: 0,
             machine: Machine::default(),
             placement,
             events: EventQueue::new(),
             ready: VecDeque::new(),
-            journal: Journal::new(cpu.sync_page_ns),
             fsync_ns: cpu.fsync_ns,
             traffic: Traffic::default(),
             failure: None,
@@ -146,8 +149,7 @@ impl Host {
         match operation {
             Operation::Read => self.traffic.read_bytes += bytes,
             Operation::Write => self.traffic.written_bytes += bytes,
-            Operation::Flush => self.traffic.syncs += 1,
-            Operation::Trim => {}
+            Operation::Flush | Operation::Trim => {}
         }
         let tag = u64::from(self.number) << SERVER_SHIFT | tag.pack();
         self.machine.submit(self.now_ns, device, tag, Command { operation, offset, bytes });
@@ -165,12 +167,50 @@ impl Host {
         self.submit(device, tag, Operation::Write, offset, PAGE_BYTES);
     }
 
-    /// Flushes each device of which a bit is set. Returns how many there are.
-    pub(super) fn flush_devices(&mut self, devices: u64, tag: Tag) -> u32 {
+    /// Syncs a file that keeps its size, on each device of which a bit is set. Returns how many there are.
+    pub(super) fn sync_devices(&mut self, devices: u64, tag: Tag) -> u32 {
         for device in (0..self.machine.devices()).filter(|device| devices >> device & 1 == 1) {
-            self.submit(device, tag, Operation::Flush, 0, 0);
+            self.sync(device, tag);
         }
         devices.count_ones()
+    }
+
+    /// Syncs a file that keeps its size.
+    pub(super) fn sync(&mut self, device: usize, tag: Tag) {
+        if self.syncs_times && self.journal.has_news(device, self.now_ns) {
+            self.sync_grown(device, tag);
+        } else {
+            self.traffic.syncs += 1;
+            self.submit(device, tag, Operation::Flush, 0, 0);
+        }
+    }
+
+    /// Syncs a file that has grown: whatever the call, its size is saved.
+    pub(super) fn sync_grown(&mut self, device: usize, tag: Tag) {
+        self.traffic.syncs += 1;
+        if let Some(command) = self.journal.commit(device, tag, self.now_ns) {
+            self.submit_journal(device, command);
+        }
+    }
+
+    /// What the journal writes is the file system's, and none of the server's traffic.
+    fn submit_journal(&mut self, device: usize, command: Command) {
+        let tag = u64::from(self.number) << SERVER_SHIFT | Tag::Journal { device: device as u32 }.pack();
+        self.machine.submit(self.now_ns, device, tag, command);
+    }
+
+    fn end_journal_step(&mut self, device: usize) {
+        match self.journal.end_step(device, self.now_ns) {
+            Next::Step(command) => self.submit_journal(device, command),
+            Next::Over(served, next) => {
+                for tag in served {
+                    self.schedule(self.now_ns, Event::Committed(tag));
+                }
+                if let Some(command) = next {
+                    self.submit_journal(device, command);
+                }
+            }
+        }
     }
 
     /// Pages were written to data files or to the doublewrite buffer, and are not synced.
@@ -180,7 +220,7 @@ impl Host {
 
     /// Begins the sync of a data file: the file system commits its journal. The event follows the kernel's part.
     pub(super) fn begin_sync(&mut self, event: Event) {
-        let done_ns = self.journal.commit(self.now_ns) + self.fsync_ns;
+        let done_ns = self.journal.order(self.now_ns) + self.fsync_ns;
         self.schedule(done_ns, event);
     }
 
@@ -199,12 +239,16 @@ impl Host {
         self.failure.as_ref()
     }
 
-    /// What a device's answer is for; None when the device failed, which ends the run.
+    /// What a device's answer is for; None when that is the host's own matter, or the device failed, which ends the run.
     pub(super) fn receive(&mut self, ended: Ended) -> Option<Tag> {
         let tag = Tag::unpack(ended.tag);
         if let Err(failure) = ended.result {
             let why = std::io::Error::from_raw_os_error(failure.errno());
             self.fail(format!("the server's storage failed ({tag:?}): {why}"));
+            return None;
+        }
+        if let Tag::Journal { device } = tag {
+            self.end_journal_step(device as usize);
             return None;
         }
         Some(tag)

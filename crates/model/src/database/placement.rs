@@ -1,9 +1,10 @@
 //! What lies where: the doublewrite buffer, the log, the binary log and tables, on one device or on several.
 //!
-//! A device holds, in this order and as far as they are its own: the doublewrite buffer, the log, the binary log, and from
-//! the next MiB on its tables one after another.
+//! A device holds, in this order and as far as they are its own: the doublewrite buffer, the log, the binary log, from the
+//! next MiB on its tables one after another, and the journal of its file system.
 
 use super::ids::{PAGE_BYTES, PageNo};
+use super::journal::JOURNAL_BYTES;
 use super::spec::{Part, Spec};
 use super::touches::Touches;
 
@@ -24,6 +25,8 @@ pub(super) struct Placement {
     doublewrite: (usize, u64),
     log: (usize, u64),
     binlog: (usize, u64),
+    /// First byte of each device's part of the file system's journal.
+    journal: Vec<u64>,
     runs: Vec<Run>,
     /// First page and number of each file, where every table has one; and the devices of each number, a bit each.
     files: Vec<(PageNo, u8)>,
@@ -74,7 +77,10 @@ impl Placement {
             }
             used_bytes[device] += u64::from(end - *first) * PAGE_BYTES;
         }
-        let mut own = Self { doublewrite, log, binlog, runs, files: Vec::new(), devices: [0; FILES], used_bytes };
+        let journal = used_bytes.iter().map(|bytes| bytes.next_multiple_of(1 << 20)).collect::<Vec<_>>();
+        let used_bytes = journal.iter().map(|first| first + JOURNAL_BYTES).collect();
+        let mut own =
+            Self { doublewrite, log, binlog, journal, runs, files: Vec::new(), devices: [0; FILES], used_bytes };
         own.number_files(spec, tables);
         Ok(own)
     }
@@ -114,6 +120,11 @@ impl Placement {
         self.binlog
     }
 
+    /// First byte of the file system's journal on each device.
+    pub(super) fn journal(&self) -> &[u64] {
+        &self.journal
+    }
+
     /// Bytes that are used of each device, with what other servers have in front of this one's part.
     pub(super) fn used_bytes(&self) -> &[u64] {
         &self.used_bytes
@@ -151,6 +162,7 @@ impl Placement {
             doublewrite: (0, 0),
             log: (0, 1 << 30),
             binlog: (0, 2 << 30),
+            journal: vec![3 << 30],
             runs,
             files,
             devices: [1; FILES],

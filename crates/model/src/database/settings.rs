@@ -78,6 +78,8 @@ pub struct Settings {
     pub innodb_flush_method: FlushMethod,
     /// MariaDB.
     pub innodb_log_file_buffering: bool,
+    /// MySQL 8.0.26 and later: whether a sync of a file saves its data only.
+    pub innodb_use_fdatasync: bool,
     /// The redo log at a commit: 0 nothing, 1 it is written and synced, 2 it is written.
     pub innodb_flush_log_at_trx_commit: u8,
     /// Threads inside InnoDB at a time: a margin of the redo log is kept for them.

@@ -44,32 +44,33 @@ class Series:
 
 #: Of each flavour the newest first.
 SERIES = (
-    Series("mariadb", (12, 0), "mariadb-12", tpcc="mariadb-11.8", oltp="mariadb-10.11"),
-    Series("mariadb", (11, 8), "mariadb-11", tpcc="mariadb-11.8", oltp="mariadb-10.11"),
+    Series("mariadb", (12, 0), "mariadb-12", tpcc="mariadb-11.8", oltp="mariadb-11.8"),
+    Series("mariadb", (11, 8), "mariadb-11", tpcc="mariadb-11.8", oltp="mariadb-11.8"),
     # The first without a change buffer is 11.0.
-    Series("mariadb", (11, 0), "mariadb-11", tpcc="mariadb-11.8", oltp="mariadb-10.11"),
+    Series("mariadb", (11, 0), "mariadb-11", tpcc="mariadb-11.8", oltp="mariadb-11.8"),
     Series("mariadb", (10, 11), "mariadb-10.11", tpcc="mariadb-10.11", oltp="mariadb-10.11"),
     Series("mariadb", (10, 5), "mariadb-10.11", tpcc="mariadb-10.11", oltp="mariadb-10.11"),
     # InnoDB of MySQL 5.7, below MariaDB's own optimizer, which decides what TPC-C reads.
     Series("mariadb", (10, 2), "mysql-5.7", tpcc="mariadb-10.11", oltp="mariadb-10.11"),
-    Series("mariadb", (10, 0), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
+    Series("mariadb", (10, 0), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.6"),
     Series("mariadb", (5, 5), "percona-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
-    Series("mysql", (9, 0), "mysql-9", tpcc="mysql-8.0", oltp="mariadb-10.11"),
-    Series("mysql", (8, 4), "mysql-8.4", tpcc="mysql-8.0", oltp="mariadb-10.11"),
+    Series("mysql", (9, 7), "mysql-9", tpcc="mysql-8.0", oltp="mysql-9.7"),
+    Series("mysql", (9, 0), "mysql-9", tpcc="mysql-8.0", oltp="mysql-9.7"),
+    Series("mysql", (8, 4), "mysql-8.4", tpcc="mysql-8.0", oltp="mysql-9.7"),
     # The first with doublewrite files is 8.0.20.
-    Series("mysql", (8, 0, 20), "mysql-8.0", tpcc="mysql-8.0", oltp="mariadb-10.11"),
-    Series("mysql", (8, 0), "mysql-8.0.11", tpcc="mysql-8.0", oltp="mariadb-10.11"),
-    Series("mysql", (5, 7), "mysql-5.7", tpcc="mysql-5.7", oltp="mariadb-10.11"),
-    Series("mysql", (5, 6), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
+    Series("mysql", (8, 0, 20), "mysql-8.0", tpcc="mysql-8.0", oltp="mysql-8.0"),
+    Series("mysql", (8, 0), "mysql-8.0.11", tpcc="mysql-8.0", oltp="mysql-8.0"),
+    Series("mysql", (5, 7), "mysql-5.7", tpcc="mysql-5.7", oltp="mysql-5.7"),
+    Series("mysql", (5, 6), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.6"),
     Series("mysql", (5, 5), "mysql-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
     Series("mysql", (5, 1), "mysql-5.1", tpcc="mysql-5.5", oltp="mysql-5.5"),
-    Series("percona", (8, 4), "percona-8.4", tpcc="mysql-8.0", oltp="mariadb-10.11"),
-    Series("percona", (8, 0, 20), "mysql-8.0", tpcc="mysql-8.0", oltp="mariadb-10.11"),
-    Series("percona", (8, 0), "mysql-8.0.11", tpcc="mysql-8.0", oltp="mariadb-10.11"),
-    Series("percona", (5, 7), "mysql-5.7", tpcc="mysql-5.7", oltp="mariadb-10.11"),
-    Series("percona", (5, 6), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
+    Series("percona", (8, 4), "percona-8.4", tpcc="mysql-8.0", oltp="mysql-9.7"),
+    Series("percona", (8, 0, 20), "mysql-8.0", tpcc="mysql-8.0", oltp="mysql-8.0"),
+    Series("percona", (8, 0), "mysql-8.0.11", tpcc="mysql-8.0", oltp="mysql-8.0"),
+    Series("percona", (5, 7), "mysql-5.7", tpcc="mysql-5.7", oltp="mysql-5.7"),
+    Series("percona", (5, 6), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.6"),
     Series("percona", (5, 5), "percona-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
-    Series("percona", (5, 1), "percona-5.5", tpcc="percona-5.1", oltp="mysql-5.5"),
+    Series("percona", (5, 1), "percona-5.5", tpcc="percona-5.1", oltp="percona-5.1"),
 )
 #: A server of another flavour counts as one of these.
 _USUAL = "mysql"

@@ -115,6 +115,10 @@ class InnodbSettings:
     )
     innodb_flush_method: Literal["O_DIRECT", "ALL_O_DIRECT"] = _setting(word(_FLUSH_METHODS), {"mysql-5.1": "O_DIRECT"})
     innodb_log_file_buffering: bool = _setting(switch, {"mariadb-10.11": computed.log_file_buffering}, without=False)
+    #: Of the others, the engine knows which sync data only.
+    innodb_use_fdatasync: bool = _setting(
+        switch, {"mysql-8.0": False, "mysql-8.4": True, "mariadb-10.11": GONE}, without=False
+    )
     innodb_flush_log_at_trx_commit: int = _setting(number(0, 2), {"mysql-5.1": 1})
     innodb_thread_concurrency: int = _setting(
         number(0, 1000), {"mysql-5.1": 8, "mysql-5.5": 0, "mariadb-10.11": GONE}, without=0

@@ -13,12 +13,18 @@ from flatwater.fit.workload.counters import CountedCell, Window
 #: Redo a transaction that is this share less in the second half of a cell than in the first is told (our choice: the
 #: halves of settled cells differ by less).
 FALLS = 0.05
+#: Redo of transactions that only read: what little there is, the server's own work logs.
+NOTHING_BYTES = 1.0
 
 
 def unsettled(cells: Sequence[CountedCell]) -> str | None:
     """A sentence on the cell whose redo a transaction fell most; None if none fell by more than `FALLS`."""
     halves = [(cell, *_halves(cell.windows)) for cell in cells if len(cell.windows) > 1]
-    falling = [(before - after, cell, before, after) for cell, before, after in halves if after < (1 - FALLS) * before]
+    falling = [
+        (before - after, cell, before, after)
+        for cell, before, after in halves
+        if before > NOTHING_BYTES and after < (1 - FALLS) * before
+    ]
     if not falling:
         return None
     _, cell, before, after = max(falling, key=lambda one: one[0])

@@ -85,7 +85,7 @@ impl Innodb {
         let doublewrite_bytes = Doublewrite::of_server(generation, settings).reserved_bytes(pool.instances());
         let placement = Placement::new(&spec, touches.as_ref(), doublewrite_bytes, used_bytes)?;
         let mergers = u32::from(change_buffer.is_some());
-        let mut host = Host::new(number, placement, &spec.cpu);
+        let mut host = Host::new(number, placement, &spec.cpu, generation.syncs_times(settings));
         (0..spec.connections).for_each(|thread| host.wake(ThreadNo::new(thread)));
         let placement = host.placement();
         Ok(Self {
@@ -153,6 +153,7 @@ impl Innodb {
                 Event::Posted(writer) => self.end_posting(writer),
                 Event::Sync(writer) => self.write_back.sync_devices(writer, &mut self.host),
                 Event::Journal => self.end_log_step(LogStep::Write),
+                Event::Committed(tag) => self.take(tag),
             }
         }
         self.run_ready();
@@ -169,13 +170,20 @@ impl Innodb {
 
     /// A device has answered.
     pub(super) fn receive(&mut self, ended: Ended) {
+        if let Some(tag) = self.host.receive(ended) {
+            self.take(tag);
+        }
+    }
+
+    /// What was asked of a device, or of the file system, is done.
+    fn take(&mut self, tag: Tag) {
         let Self { pool, host, write_back, .. } = self;
-        match host.receive(ended) {
-            Some(Tag::Read { frame }) => self.end_read(frame),
-            Some(Tag::Page { writer, at }) => write_back.end_page(writer, at, pool, host),
-            Some(Tag::Writer { writer }) => write_back.end_step(writer, pool, host),
-            Some(Tag::Log { step }) => self.end_log_step(step),
-            Some(Tag::Checkpoint) | None => {}
+        match tag {
+            Tag::Read { frame } => self.end_read(frame),
+            Tag::Page { writer, at } => write_back.end_page(writer, at, pool, host),
+            Tag::Writer { writer } => write_back.end_step(writer, pool, host),
+            Tag::Log { step } => self.end_log_step(step),
+            Tag::Checkpoint | Tag::Journal { .. } => {}
         }
     }
 }

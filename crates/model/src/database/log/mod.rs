@@ -331,7 +331,7 @@ impl Log {
     fn flush(&mut self, host: &mut Host) {
         self.sync = Sync::Flushing;
         self.counts.syncs += 1;
-        host.submit(self.device, Tag::Log { step: LogStep::Sync }, Operation::Flush, 0, 0);
+        host.sync(self.device, Tag::Log { step: LogStep::Sync });
     }
 
     fn end_sync(&mut self) -> Vec<Effect> {

@@ -46,7 +46,7 @@ impl Device for Recorder {
 pub(in super::super) fn host() -> (Host, Requests) {
     let requests = Requests::default();
     let cpu = Cpu { sync_page_ns: 10, fsync_ns: 5, ..Cpu::default() };
-    let mut host = Host::new(0, Placement::for_test(), &cpu);
+    let mut host = Host::new(0, Placement::for_test(), &cpu, false);
     host.give_machine(Machine::with_devices(vec![Box::new(Recorder(requests.clone()))]));
     (host, requests)
 }
@@ -76,7 +76,7 @@ fn requests_are_counted_by_what_they_do() {
     let (mut host, requests) = host();
     host.read_page(PageNo::new(3), FrameId::new(3));
     host.write_page(PageNo::new(2), Tag::Checkpoint);
-    assert_eq!(host.flush_devices(1, Tag::Checkpoint), 1);
+    assert_eq!(host.sync_devices(1, Tag::Checkpoint), 1);
     host.book(700);
     let first = (Tag::Read { frame: FrameId::new(3) }, (4 << 30) + 3 * PAGE_BYTES);
     let taken = requests.take();
@@ -95,6 +95,32 @@ fn a_sync_follows_the_journal_and_the_kernels_part() {
     assert_eq!((host.journal_busy_until_ns(), host.next_event_ns()), (Some(40), Some(45)));
     assert_eq!(events_until(&mut host, 45), [Event::Journal]);
     assert_eq!(host.journal_busy_until_ns(), None);
+}
+
+#[test]
+fn a_sync_that_saves_times_commits_the_journal_and_one_of_data_only_flushes() {
+    let (mut host, requests) = host();
+    host.sync(0, Tag::Checkpoint);
+    assert_eq!(requests.commands(), [(Operation::Flush, 0, 0)]);
+    host.syncs_times = true;
+    let done = |at_ns| Ended { tag: Tag::Journal { device: 0 }.pack(), at_ns, result: Ok(()) };
+    for turn in 0..2 {
+        host.sync(0, Tag::Checkpoint);
+        let mut commands = Vec::new();
+        for at_ns in 1..=4 {
+            commands.extend(requests.commands());
+            assert_eq!(host.receive(done(at_ns)), None);
+        }
+        let first = (3 << 30) + turn * 12_288;
+        let (blocks, record) = ((Operation::Write, first, 8192), (Operation::Write, first + 8192, 4096));
+        assert_eq!(commands, [blocks, (Operation::Flush, 0, 0), record, (Operation::Flush, 0, 0)]);
+        assert_eq!(events_until(&mut host, 10_000_000 * (turn + 1)), [Event::Committed(Tag::Checkpoint)]);
+    }
+    // A file that grows is committed by any server. What the file system writes is no traffic of the server.
+    host.syncs_times = false;
+    host.sync_grown(0, Tag::Checkpoint);
+    assert_eq!(requests.commands().len(), 1);
+    assert_eq!((host.traffic().syncs, host.traffic().written_bytes), (4, 0));
 }
 
 #[test]

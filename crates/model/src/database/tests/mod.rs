@@ -9,6 +9,22 @@ mod placed;
 mod rows;
 
 pub(super) fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
+    // By itself: one macro expands only so far.
+    let settings = serde_json::json!({
+        "innodb_buffer_pool_size": 64 << 20, "innodb_log_file_size": 8 << 20, "innodb_log_files_in_group": 2,
+        "innodb_log_block_size": 512, "innodb_log_write_ahead_size": 512, "innodb_log_buffer_size": 8 << 20,
+        "innodb_flush_method": "O_DIRECT", "innodb_log_file_buffering": false, "innodb_use_fdatasync": true,
+        "log_bin": false, "sync_binlog": 0, "max_binlog_size": 1 << 30, "innodb_flush_log_at_trx_commit": 1,
+        "innodb_thread_concurrency": 0, "innodb_io_capacity": 200, "innodb_max_dirty_pages_pct": 75.0,
+        "innodb_adaptive_flushing": true, "innodb_adaptive_flushing_method": "estimate",
+        "innodb_cleaner_lsn_age_factor": "legacy", "innodb_doublewrite": true, "innodb_flush_neighbors": 2,
+        "innodb_checkpoint_age_target": 0, "innodb_redo_log_capacity": 0, "innodb_io_capacity_max": 2000,
+        "innodb_max_dirty_pages_pct_lwm": 0.0, "innodb_adaptive_flushing_lwm": 10.0,
+        "innodb_flushing_avg_loops": 30, "innodb_flush_sync": true, "innodb_lru_scan_depth": 1024,
+        "innodb_buffer_pool_instances": 1, "innodb_old_blocks_time": 0, "innodb_page_cleaners": 4,
+        "innodb_doublewrite_pages": 4, "innodb_file_per_table": false, "innodb_change_buffering": "none",
+        "innodb_change_buffer_max_size": 50, "innodb_read_ahead_threshold": 56, "innodb_random_read_ahead": false,
+    });
     let mut spec = serde_json::json!({
         "workload": {
             "kind": "oltp", "mode": "read_write", "tables": 4, "rows": 500_000, "range_size": 100,
@@ -19,20 +35,7 @@ pub(super) fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
         },
         "connections": 16,
         "generation": "percona-5.5",
-        "settings": {
-            "innodb_buffer_pool_size": 64 << 20, "innodb_log_file_size": 8 << 20, "innodb_log_files_in_group": 2,
-            "innodb_log_block_size": 512, "innodb_log_write_ahead_size": 512, "innodb_log_buffer_size": 8 << 20,
-            "innodb_flush_method": "O_DIRECT", "innodb_log_file_buffering": false, "log_bin": false, "sync_binlog": 0,
-            "max_binlog_size": 1 << 30, "innodb_flush_log_at_trx_commit": 1, "innodb_thread_concurrency": 0,
-            "innodb_io_capacity": 200, "innodb_max_dirty_pages_pct": 75.0, "innodb_adaptive_flushing": true,
-            "innodb_adaptive_flushing_method": "estimate", "innodb_cleaner_lsn_age_factor": "legacy", "innodb_doublewrite": true, "innodb_flush_neighbors": 2,
-            "innodb_checkpoint_age_target": 0, "innodb_redo_log_capacity": 0, "innodb_io_capacity_max": 2000,
-            "innodb_max_dirty_pages_pct_lwm": 0.0, "innodb_adaptive_flushing_lwm": 10.0,
-            "innodb_flushing_avg_loops": 30, "innodb_flush_sync": true, "innodb_lru_scan_depth": 1024,
-            "innodb_buffer_pool_instances": 1, "innodb_old_blocks_time": 0, "innodb_page_cleaners": 4, "innodb_doublewrite_pages": 4,
-            "innodb_file_per_table": false, "innodb_change_buffering": "none", "innodb_change_buffer_max_size": 50,
-            "innodb_read_ahead_threshold": 56, "innodb_random_read_ahead": false,
-        },
+        "settings": settings,
         "cores": 8,
         "cpu": {"statement_ns": 50_000, "touch_ns": 4_000, "read_ns": 30_000, "write_ns": 20_000},
         "warm": true,

@@ -150,7 +150,7 @@ impl WriteBack {
             Stage::Sync => host.placement().devices_of_file(writer.file),
             _ => 1 << self.device,
         };
-        self.writers.get(id).outstanding = host.flush_devices(devices, Tag::Writer { writer: id });
+        self.writers.get(id).outstanding = host.sync_devices(devices, Tag::Writer { writer: id });
     }
 
     /// A write to the doublewrite buffer, or a sync, ended.
