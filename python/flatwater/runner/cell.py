@@ -296,18 +296,20 @@ class CellRunner:
                 self._reporter.note(note)
             if schedule is not None:
                 schedule.notes.clear()
-        warning = run.warning()
+        self._tell_end(run, journal)
+        return run
+
+    def _tell_end(self, run: Running, journal: Journal) -> None:
+        """Records what a run says of itself at its end. Errors: EngineError with the failure that ended it."""
+        warning, failure, ended_by = run.warning(), run.failure(), run.ended_by()
         if warning is not None:
             journal.event("warning", warning)
             self._warnings.append(warning)
-        failure, ended_by = run.failure(), run.ended_by()
-        if failure is not None:
-            journal.event("fault", failure)
+        for one in dict.fromkeys((failure, ended_by)):
+            if one is not None:
+                journal.event("fault", one)
         if ended_by is not None:
-            if ended_by != failure:
-                journal.event("fault", ended_by)
             raise EngineError(ended_by)
-        return run
 
 
 def _one_of(workload: Timing) -> str:
