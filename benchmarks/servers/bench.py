@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +50,46 @@ def require(holds: object, what: str) -> None:
     """Errors: StepFailed."""
     if not holds:
         raise StepFailed(what)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A run or an observation under way."""
+
+    process: subprocess.Popen[bytes]
+    out: Path
+
+    def until(self, came: re.Pattern[str], what: str) -> re.Match[str]:
+        """Waits until something is in its journal. Errors: StepFailed if it ended before, or never came."""
+        found = self.until_ended_or(came, what)
+        require(found is not None, f"it ended before {what}: {error_of(self.said)}")
+        assert found is not None
+        return found
+
+    def until_ended_or(self, came: re.Pattern[str], what: str) -> re.Match[str] | None:
+        """Waits until something is in its journal, or until it has ended (None). Errors: StepFailed."""
+        journal, deadline = self.out / "cells" / "0000" / "journal.jsonl", time.monotonic() + PATIENCE_S
+        while True:
+            ended = self.process.poll() is not None
+            if found := came.search(journal.read_text(encoding="utf-8") if journal.exists() else ""):
+                return found
+            if ended:
+                return None
+            require(time.monotonic() < deadline, f"{what} never came")
+            time.sleep(0.2)
+
+    def end(self, number: signal.Signals) -> int:
+        """Its exit code after a signal. Errors: StepFailed if it does not end."""
+        self.process.send_signal(number)
+        try:
+            return self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise StepFailed(f"it did not end after {number.name}") from None
+
+    @property
+    def said(self) -> str:
+        """What it has said."""
+        return self.out.with_suffix(".err").read_text(encoding="utf-8", errors="replace")
 
 
 @dataclass
@@ -140,6 +184,24 @@ class Bench:
         """What the server said of itself in each cell."""
         folders = [result.path / "servers" / f"{cell.index:04}" for cell in result.cells]
         return [json.loads((folder / "variables.json").read_text()) for folder in folders]
+
+    @contextmanager
+    def running(self, *arguments: str | Path, out: Path) -> Iterator[Running]:
+        """A verb under way, with its result in `out`. What it has said is in `out`.err; it is killed in the end."""
+        with out.with_suffix(".err").open("wb") as said:
+            process = subprocess.Popen(
+                [FLATWATER, *map(str, arguments), "--out", str(out)],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+            )
+            try:
+                yield Running(process, out)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
 
     @cached_property
     def tpcc(self) -> Result:

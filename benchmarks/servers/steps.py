@@ -7,13 +7,13 @@ the server does not do what is asked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from pydantic import JsonValue
 
-from benchmarks.servers import faults
+from benchmarks.servers import faults, watched
 from benchmarks.servers.bench import Bench, Table, oltp, require, tpcc
 from benchmarks.servers.registry import find
 from flatwater.analysis.twin_doubts import LEVEL_TIMES
@@ -175,12 +175,25 @@ def _strip(bench: Bench) -> Found:
     dirty = float(series["dirty_pct"].value.max())
     require(0 < dirty <= 100, f"{dirty} % of the pages are dirty")
     counted = [f"{title} {series[name].value.mean():,.0f}/s" for name, title in _REASONS.items() if len(series[name])]
-    missing = [title for name, title in _REASONS.items() if not len(series[name])]
+    uncounted = [name for name in _REASONS if not len(series[name])]
+    require_counted(bench.name, uncounted)
     figures = (f"age at most {highest / limit:.0%} of {limit / 2**20:.3g} MiB", f"dirty at most {dirty:.0f} %")
     flushed = f"flushed {series['pages_flushed_per_s'].value.mean():,.0f}/s" + (
         f": {', '.join(counted)}" if counted else ""
     )
-    return Found((*figures, flushed), tuple(f"pages flushed for {title}" for title in missing))
+    return Found((*figures, flushed), tuple(f"pages flushed for {_REASONS[name]}" for name in uncounted))
+
+
+def require_counted(server: str, uncounted: Sequence[str]) -> None:
+    """Each reason for flushing is counted, but for those that the registry has. Errors: StepFailed.
+
+    A counter whose name is not known any more would be missed by nobody.
+    """
+    known = find(server)
+    expected = known.uncounted if known is not None else ()
+    for name in _REASONS:
+        require(name in expected or name not in uncounted, f"{name} is not recorded, and the server should have it")
+        require(name in uncounted or name not in expected, f"{name} is recorded, and the registry says it cannot be")
 
 
 def _crash(bench: Bench) -> Found:
@@ -200,6 +213,10 @@ def _faults(bench: Bench) -> Found:
     if reason:
         return Found(tuple(told), (f"a full disk: {reason}",))
     return Found((*told, *faults.full_disk(bench)))
+
+
+def _watched(bench: Bench) -> Found:
+    return Found((*watched.outages(bench), *watched.replication(bench)))
 
 
 def _fit(bench: Bench) -> Found:
@@ -267,6 +284,7 @@ STEPS = (
     Step("strip", "the database strip", _strip),
     Step("crash", "kill and restart", _crash),
     Step("faults", "frozen, out of connections, a full disk", _faults),
+    Step("watched", "observed; killed meanwhile; a broken replication", _watched),
     Step("fit", "fit workload", _fit),
     Step("twin", "twin", _twin),
     Step("what-if", "what-if", _what_if),

@@ -21,7 +21,7 @@ from benchmarks.servers.origins import Built, Debian, put, unpack
 from benchmarks.servers.page import page
 from benchmarks.servers.records import Record, read_records, write_record
 from benchmarks.servers.registry import SERVERS, Server, find
-from benchmarks.servers.steps import STEPS
+from benchmarks.servers.steps import _REASONS, STEPS, require_counted
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment.database.generation import series_of
@@ -216,6 +216,17 @@ def test_why_a_step_failed_is_one_line() -> None:
         require((), "it has\nno InnoDB")
     assert why(failed.value) == "it has no InnoDB"
     assert why(ValueError("x")) == "ValueError: x"
+
+
+def test_a_reason_for_flushing_that_is_lost_fails_the_matrix() -> None:
+    for server in SERVERS:
+        assert {*server.uncounted} <= {*_REASONS}
+        require_counted(server.name, server.uncounted)
+    for lost in _REASONS:
+        with pytest.raises(StepFailed, match=f"{lost} is not recorded, and the server should have it"):
+            require_counted("mysql-5.6", [lost])
+    with pytest.raises(StepFailed, match="is recorded, and the registry says"):
+        require_counted("mysql-5.5", [])
 
 
 @pytest.mark.parametrize(

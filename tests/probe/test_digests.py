@@ -9,7 +9,8 @@ from typing import cast
 import pytest
 
 from flatwater._engine import Connection, EngineError
-from flatwater.probe.server.digests import PERIOD_MAX_S, SAMPLES_MAX, SHARE_MAX, TRIES_MAX, DigestLooks
+from flatwater.probe.server.digests import SAMPLES_MAX, TRIES_MAX, DigestLooks
+from flatwater.probe.server.spacing import PERIOD_MAX_S, SHARE_MAX
 from flatwater.results.digests import Form
 
 Row = tuple[str | None, ...]
@@ -134,6 +135,12 @@ def test_statements_for_which_there_was_no_room(server: Server) -> None:
         ("SELECT * FROM `performance_schema` . `events_statements_summary_by_digest`", "own"),
         ("SHOW GLOBAL VARIABLES WHERE `Variable_name` = ?", "own"),
         ("SELECT NAME , `ENABLED` FROM `performance_schema` . `setup_consumers`", "own"),
+        ("SHOW ENGINE INNODB STATUS", "own"),
+        ("SHOW ENGINE `INNODB` STATUS", "own"),
+        ("SHOW ALL SLAVES STATUS", "own"),
+        ("SHOW REPLICA STATUS", "own"),
+        ("SHOW SLAVE STATUS", "own"),
+        ("SHOW ENGINES", ""),
         ("SHOW TABLES", ""),
     ],
 )
@@ -237,7 +244,7 @@ def test_a_connection_that_is_lost_is_told_and_nothing_else_is(server: Server) -
 
 def test_long_looks_are_rare(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1000.0]
-    monkeypatch.setattr("flatwater.probe.server.digests.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("flatwater.probe.server.spacing.time.monotonic", lambda: clock[0])
     looks, takes_s = DigestLooks(samples=False), 0.01
     answer = server.query
 

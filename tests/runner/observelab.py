@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.servers.watched import said_to
 from lab import Lab, Ran, Running
 from watchedlab import WatchedServer
 
@@ -47,10 +48,13 @@ def observe_replica(lab: Lab, source: WatchedServer, replica: WatchedServer, pos
     source.query("CREATE DATABASE t")
     source.query("CREATE TABLE t.a (id INT PRIMARY KEY) ENGINE = InnoDB")
     replica.query(
-        f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {source.port}, MASTER_USER = 'root', "
-        f"MASTER_CONNECT_RETRY = 1, {position}"
+        said_to(
+            replica.binary,
+            f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {source.port}, MASTER_USER = 'root', "
+            f"MASTER_CONNECT_RETRY = 1, {position}",
+        )
     )
-    replica.query("START SLAVE")
+    replica.query(said_to(replica.binary, "START SLAVE"))
     running = start(lab, replica.url())
     seen(running, lambda lines: any("database.replica_lag_s" in (line.get("metrics") or ()) for line in lines))
     running.until(lambda: replica.query("SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = 't'"))
@@ -63,7 +67,7 @@ def stop_applier(running: Running, source: WatchedServer, replica: WatchedServer
     source.query("INSERT INTO t.a VALUES (1)")
     seen(running, lambda lines: any("applier does not run: " in text for text in events(lines, "fault")))
     replica.query("DELETE FROM t.a")
-    replica.query("START SLAVE")
+    replica.query(said_to(replica.binary, "START SLAVE"))
     seen(running, lambda lines: any("applier runs again" in text for text in events(lines, "recovered")))
 
 

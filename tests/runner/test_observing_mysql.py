@@ -18,9 +18,9 @@ from flatwater.server import Binary, find_server
 SERVERS = Path(os.environ.get("FLATWATER_SERVERS", "~/.cache/flatwater/servers")).expanduser()
 
 
-@pytest.fixture(scope="module", params=["mysql-5.7", "mysql-8.0"])
+@pytest.fixture(scope="module", params=["mysql-5.7", "mysql-8.0", "mysql-9.7"])
 def mysql(request: pytest.FixtureRequest) -> Binary:
-    path = SERVERS / request.param / "bin" / "mysqld"
+    path = next((SERVERS / request.param).glob("**/sbin/mysqld"), SERVERS / request.param / "bin" / "mysqld")
     if not path.exists():
         pytest.skip(f"no {path}: python -m benchmarks.servers get {request.param}")
     return find_server(str(path))
@@ -68,7 +68,7 @@ def test_a_mysql_that_dies(lab: Lab, make_mysql: Callable[..., WatchedServer]) -
 
 
 def test_replication_of_a_pair_breaks(lab: Lab, make_mysql: Callable[..., WatchedServer]) -> None:
-    common = ("--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=b", "--log-slave-updates=ON")
+    common = ("--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=b", "--loose-log-slave-updates=ON")
     source = make_mysql("--server-id=1", *common)
     replica = make_mysql("--server-id=2", *common)
     running = observe_replica(lab, source, replica, "MASTER_AUTO_POSITION = 1")

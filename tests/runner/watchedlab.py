@@ -23,14 +23,14 @@ from flatwater.experiment.database.login import Login, Socket
 from flatwater.server import Binary, Instance
 
 #: Short: the path of a socket has little room.
-SMALL = ("--innodb-buffer-pool-size=16M", "--innodb-log-file-size=16M", "--skip-name-resolve", "--loose-skip-ssl")
+SMALL = ("--innodb-buffer-pool-size=16M", "--loose-innodb-log-file-size=16M", "--skip-name-resolve", "--loose-skip-ssl")
 #: MySQL has a second protocol with a port of its own, which all servers of a test would want.
 MYSQL = ("--loose-mysqlx=OFF",)
 
 
 def make_empty(binary: Binary, folder: Path) -> Path:
     """A data directory with accounts `root` and `nobody` that need no password."""
-    with Instance(binary, folder, {"innodb_log_file_size": "16M"}) as instance:
+    with Instance(binary, folder, {"innodb_buffer_pool_size": "16M"}) as instance:
         instance.initialise()
         instance.start()
         for user in ("root", "nobody"):

@@ -12,7 +12,7 @@ import pytest
 from certificates import LONG_AGO, Authority, Pair
 from lab import Lab, Running
 from observelab import events, intervals, observe, seen, start
-from tls_servers import NAMES, PASSWORD, SERVERS, TlsHop, TlsServer, find_mysql, serve_tls
+from tls_servers import NAMES, PASSWORD, TlsServer, serve_mysql, serve_tls
 
 from flatwater._engine import Connection, EngineError
 from flatwater.engine_json import to_json
@@ -106,7 +106,22 @@ def test_a_server_is_observed_over_tls(lab: Lab, server: TlsServer, mode: str) -
 
 def test_without_tls_it_is_told_what_to_do(lab: Lab, server: TlsServer) -> None:
     ran = observe(lab, url_of(server, "ssl-mode=DISABLED"))
-    assert ran.code == 2 and "requires TLS" in ran.error and "ssl_mode" in ran.error
+    assert ran.code == 2 and "requires TLS" in ran.error and "ssl-mode=REQUIRED in the URL" in ran.error
+    assert "ssl_mode" not in ran.stderr and "database." not in ran.stderr
+
+
+@pytest.mark.parametrize("verb", ["observe", "advise", "tune-up"])
+def test_each_verb_names_what_belongs_into_its_url(lab: Lab, server: TlsServer, old: Pair, verb: str) -> None:
+    server.show(old)
+    for words, told in [
+        ("ssl-mode=DISABLED", "requires TLS of the account 'watcher' (hint: ssl-mode=REQUIRED in the URL"),
+        (verified(server), "give the server a new one, or ssl-mode=REQUIRED in the URL"),
+        ("ssl-mode=REQUIRED&ssl-ca=/ca.pem", "ssl-ca: REQUIRED looks at no certificate (hint: ssl-mode=VERIFY_CA in"),
+        ("ssl-mode=VERIFY_CA&ssl-ca=/none/ca.pem", "ssl-ca: /none/ca.pem: No such file"),
+    ]:
+        ran = lab.flatwater(verb, url_of(server, words))
+        assert ran.code == 2 and ran.error.startswith("error: URL: ") and told in ran.error, ran.stderr
+        assert "ssl_" not in ran.error and "database." not in ran.error
 
 
 def test_a_certificate_that_has_expired_before(lab: Lab, server: TlsServer, old: Pair) -> None:
@@ -128,6 +143,7 @@ def test_a_certificate_that_expires_while_it_is_observed(lab: Lab, server: TlsSe
     ran = running.send(SIGINT)
     assert ran.code == 0 and ran.summary.status == "complete", ran.stderr
     assert [event.kind for event in ran.summary.events] == ["fault", "recovered"]
+    assert "or ssl-mode=REQUIRED in the URL" in ran.summary.events[0].text
 
 
 def test_a_certificate_of_somebody_else_appears(lab: Lab, server: TlsServer, tmp_path: Path) -> None:
@@ -152,17 +168,10 @@ def test_a_connection_that_is_reset_is_made_anew(lab: Lab, server: TlsServer) ->
     assert ran.code == 0 and ran.summary.status == "complete", ran.stderr
 
 
-def test_mysql_over_tls(lab: Lab, tmp_path: Path) -> None:
-    """MySQL's own TLS may be too old for flatwater: then both speak with a program between them."""
-    binary = find_mysql()
-    if binary is None:
-        pytest.skip(f"no MySQL since 8.0 in {SERVERS} (FLATWATER_SERVERS)")
-    with serve_tls(binary, tmp_path, None) as server:
+@pytest.mark.parametrize("modern", [True, False], ids=["its own TLS", "behind another TLS"])
+def test_mysql_over_tls(lab: Lab, tmp_path: Path, *, modern: bool) -> None:
+    with serve_mysql(tmp_path, modern=modern) as server:
         add_watcher(server, "PROCESS, REPLICATION CLIENT")
-        hop = TlsHop(server)
-        try:
-            ran = observe(lab, url_of(server, verified(server), hop.port))
-        finally:
-            hop.close()
+        ran = observe(lab, url_of(server, verified(server), server.tls_port or server.port))
         assert ran.code == 0 and ran.summary.servers[0].flavour == "mysql", ran.stderr
         assert (ran.summary.servers[0].tls or "").startswith("TLSv1.")

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from certificates import Authority, self_signed
 from lab import Lab
-from tls_servers import NAMES, PASSWORD, PLUGIN, SERVERS, TlsHop, TlsServer, find_mysql, serve_tls
+from tls_servers import NAMES, PASSWORD, PLUGIN, SERVERS, TlsServer, serve_mysql, serve_tls
 
 from flatwater._engine import Connection
 from flatwater.engine_json import to_json
@@ -19,6 +19,7 @@ from flatwater.experiment.database.login import Login, Tls
 from flatwater.server import Binary, describe
 from flatwater.server.answers import rows_of
 
+PLUGINS = ("caching_sha2_password", "sha256_password", "mysql_native_password")
 QUOTED = PASSWORD.replace("'", "''")
 MODES = ("PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 
@@ -37,14 +38,17 @@ def mariadb(binary: Binary, empty_data: Path, tmp_path_factory: pytest.TempPathF
         yield server
 
 
-@pytest.fixture(scope="module")
-def old_mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsServer]:
-    """MySQL as it is: its library of TLS may be too old for flatwater."""
-    binary = find_mysql()
-    if binary is None:
-        pytest.skip(f"no MySQL since 8.0 in {SERVERS} (FLATWATER_SERVERS)")
-    with serve_tls(binary, tmp_path_factory.mktemp("mysql"), None) as server:
-        for plugin in ("caching_sha2_password", "sha256_password", "mysql_native_password"):
+def plugins_of(server: TlsServer) -> list[str]:
+    """MySQL's plugins that a server has."""
+    sql = "SELECT plugin_name FROM information_schema.plugins WHERE plugin_status = 'ACTIVE'"
+    return [str(name) for (name,) in server.ask(sql) if name in PLUGINS]
+
+
+@pytest.fixture(scope="module", params=["its own TLS", "behind another TLS"])
+def mysql(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsServer]:
+    """A MySQL with accounts of each plugin that it has."""
+    with serve_mysql(tmp_path_factory.mktemp("mysql"), modern=request.param == "its own TLS") as server:
+        for plugin in plugins_of(server):
             server.run(
                 f"CREATE USER {plugin}@'%' IDENTIFIED WITH {plugin} BY '{QUOTED}'",
                 f"CREATE USER tls_{plugin}@'%' IDENTIFIED WITH {plugin} BY '{QUOTED}' REQUIRE SSL",
@@ -53,11 +57,9 @@ def old_mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsServer]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def mysql(old_mysql: TlsServer) -> Iterator[TlsServer]:
-    hop = TlsHop(old_mysql)
-    yield replace(old_mysql, tls_port=hop.port)
-    hop.close()
+def need(server: TlsServer, plugin: str) -> None:
+    if plugin not in plugins_of(server):
+        pytest.skip(f"{server.instance.binary.title} has no {plugin} any more")
 
 
 def tls_of(mode: str | None, server: TlsServer) -> Tls | None:
@@ -156,8 +158,9 @@ def test_a_plugin_that_is_not_known(mariadb: TlsServer) -> None:
 
 
 @pytest.mark.parametrize("mode", [None, *MODES])
-@pytest.mark.parametrize("plugin", ["caching_sha2_password", "sha256_password", "mysql_native_password"])
+@pytest.mark.parametrize("plugin", PLUGINS)
 def test_mysqls_plugins_let_in(mysql: TlsServer, plugin: str, mode: str | None) -> None:
+    need(mysql, plugin)
     for turn in range(2):
         # What the server remembers of a login would make the next one another exchange.
         if turn == 0:
@@ -168,8 +171,9 @@ def test_mysqls_plugins_let_in(mysql: TlsServer, plugin: str, mode: str | None) 
     assert describe(mysql.login(f"open_{plugin}", "", tls_of(mode, mysql))).flavour == "mysql"
 
 
-@pytest.mark.parametrize("plugin", ["caching_sha2_password", "sha256_password", "mysql_native_password"])
+@pytest.mark.parametrize("plugin", PLUGINS)
 def test_mysqls_accounts_that_require_tls_are_let_in_with_it(mysql: TlsServer, plugin: str) -> None:
+    need(mysql, plugin)
     assert "Access denied" in told(replace(mysql, tls_port=0).login(f"tls_{plugin}"))
     mysql.run("FLUSH PRIVILEGES")
     for _ in range(2):
@@ -178,6 +182,7 @@ def test_mysqls_accounts_that_require_tls_are_let_in_with_it(mysql: TlsServer, p
 
 @pytest.mark.parametrize("plugin", ["caching_sha2_password", "mysql_native_password"])
 def test_mysqls_accounts_that_require_tls_are_named(mysql: TlsServer, plugin: str) -> None:
+    need(mysql, plugin)
     # Through the hop, without TLS at first. With sha256_password only the password itself would tell, and nobody has
     # checked to whom it would be sent.
     login = replace(mysql.login(f"tls_{plugin}", tls=Tls("REQUIRED")), tls=None)
@@ -185,15 +190,16 @@ def test_mysqls_accounts_that_require_tls_are_named(mysql: TlsServer, plugin: st
     assert "requires TLS" in told(login)
 
 
-def test_a_library_that_is_too_old_is_named(old_mysql: TlsServer) -> None:
-    if old_mysql.instance.binary.version >= (8, 0, 16):
-        pytest.skip("this MySQL has OpenSSL 1.1 or later")
-    text = told(old_mysql.login("mysql_native_password", tls=Tls("REQUIRED")))
+def test_a_library_that_is_too_old_is_named(mysql: TlsServer) -> None:
+    if not mysql.tls_port:
+        pytest.skip("its library is of today")
+    text = told(replace(mysql, tls_port=0).login("mysql_native_password", tls=Tls("REQUIRED")))
     assert "refuses TLS: HandshakeFailure" in text and "ECDHE" in text and "DISABLED" in text
 
 
 @pytest.mark.parametrize("plugin", ["caching_sha2_password", "sha256_password"])
 def test_the_servers_public_key_may_be_named(mysql: TlsServer, plugin: str, tmp_path: Path) -> None:
+    need(mysql, plugin)
     login = mysql.login(plugin)
     key = mysql.instance.data / "public_key.pem"
     mysql.run("FLUSH PRIVILEGES")

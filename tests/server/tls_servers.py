@@ -10,9 +10,10 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
 from certificates import Authority, Pair
 
 from flatwater._engine import Connection
@@ -20,7 +21,6 @@ from flatwater.engine_json import to_json
 from flatwater.errors import UserError
 from flatwater.experiment.database.login import Login, Tcp, Tls
 from flatwater.server import Binary, Instance, find_server
-from flatwater.server.answers import rows_of
 
 #: Where servers of other families may be: a folder each, as their tarballs are packed.
 SERVERS = Path(os.environ.get("FLATWATER_SERVERS", "~/.cache/flatwater/servers")).expanduser()
@@ -30,15 +30,21 @@ NAMES = ("subjectAltName=DNS:localhost,IP:127.0.0.1",)
 PASSWORD = "a pass'word of 25 bytes \x7e"
 
 
-def find_mysql() -> Binary | None:
-    """The newest MySQL since 8.0 in the folder of servers; None if there is none."""
+#: The first MySQL whose packages have OpenSSL 1.1 or later, and so elliptic curves, which flatwater's TLS takes only.
+MODERN = (8, 0, 16)
+
+
+def find_mysql(*, modern: bool) -> Binary | None:
+    """The newest MySQL since 8.0 in the folder of servers whose library of TLS is of today, or old. None: no such."""
     found: list[Binary] = []
-    for path in sorted([*SERVERS.glob("*/bin/mysqld"), *SERVERS.glob("*/*/bin/mysqld")]):
+    for path in sorted(path for folder in ("bin", "*/bin", "usr/sbin") for path in SERVERS.glob(f"*/{folder}/mysqld")):
         try:
             found.append(find_server(str(path)))
         except UserError:
             continue
-    mysql = [one for one in found if one.flavour == "mysql" and one.version >= (8, 0)]
+    mysql = [
+        one for one in found if one.flavour == "mysql" and one.version >= (8, 0) and (one.version >= MODERN) == modern
+    ]
     return max(mysql, key=lambda one: one.version, default=None)
 
 
@@ -70,11 +76,16 @@ class TlsServer:
             connection.query(statement)
         connection.close()
 
+    def ask(self, sql: str) -> list[tuple[str | None, ...]]:
+        """The rows of a question, as the account that may do anything."""
+        connection = Connection(to_json(self.instance.login()))
+        rows = connection.query(sql)
+        connection.close()
+        return rows
+
     def variable(self, name: str) -> str:
         """One of its variables, '' if it has none of the name."""
-        connection = Connection(to_json(self.instance.login()))
-        rows = rows_of(connection, f"SHOW GLOBAL VARIABLES LIKE '{name}'", columns=2)
-        connection.close()
+        rows = self.ask(f"SHOW GLOBAL VARIABLES LIKE '{name}'")
         return rows[0][1] or "" if rows else ""
 
     def show(self, pair: Pair) -> None:
@@ -100,11 +111,14 @@ def serve_tls(binary: Binary, folder: Path, data: Path | None, *, tls: bool = Tr
     shutil.copy(pair.cert, served.cert)
     shutil.copy(pair.key, served.key)
     port = _free_port()
-    settings = {"innodb_buffer_pool_size": "16M", "innodb_log_file_size": "16M", "skip_networking": "0"}
+    settings = {"innodb_buffer_pool_size": "16M", "skip_networking": "0"}
+    if "innodb_log_file_size" in binary.options():
+        settings["innodb_log_file_size"] = "16M"
     settings |= {"port": str(port), "bind_address": "127.0.0.1"}
     if tls:
         settings |= {"ssl_ca": str(authority.own.cert), "ssl_cert": str(served.cert), "ssl_key": str(served.key)}
-    settings["ssl"] = "1" if tls else "0"
+    if "ssl" in binary.options():
+        settings["ssl"] = "1" if tls else "0"
     if (SERVERS / PLUGIN).exists():
         # A server takes plugins of its own version only.
         settings["plugin_dir"] = str(SERVERS)
@@ -174,3 +188,20 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
             target.sendall(data)
     with contextlib.suppress(OSError):
         target.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def serve_mysql(folder: Path, *, modern: bool) -> Iterator[TlsServer]:
+    """A MySQL whose library of TLS is of today; or an old one, behind a hop with TLS of today. Skips without one."""
+    binary = find_mysql(modern=modern)
+    if binary is None:
+        pytest.skip(f"no {'newer' if modern else 'older'} MySQL since 8.0 in {SERVERS} (FLATWATER_SERVERS)")
+    with serve_tls(binary, folder, None) as server:
+        if modern:
+            yield server
+            return
+        hop = TlsHop(server)
+        try:
+            yield replace(server, tls_port=hop.port)
+        finally:
+            hop.close()

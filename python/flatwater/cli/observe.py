@@ -43,13 +43,16 @@ def verb(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Watch a running server under its own load, and change nothing.
+    """Watch a running server under its own load, and change no setting of it.
 
     Every second of the server, and of the machine if it is local, goes into a result folder as that of a run: `report`,
     `advise`, `health` and `compare` take it. Ctrl-C ends the watching and keeps what was seen.
 
     With --samples, statements are kept as clients sent them: names, addresses, whatever is in them. The result is then
     as confidential as the data. `workload.kind = "query-log"` replays them.
+
+    Its questions count in the server's Questions, and begin the averages of SHOW ENGINE INNODB STATUS anew where a
+    server must be asked for that: docs/observe.md says where.
 
     The password is in the url or in FLATWATER_PASSWORD. The account needs PROCESS and REPLICATION CLIENT (MariaDB:
     SLAVE MONITOR); without them it works, and says what is missing.

@@ -44,7 +44,7 @@ def verb(
 ) -> None:
     """Look at a server for ten minutes, and say on one page what to change first.
 
-    The server's own load is observed, as `flatwater observe` does, and nothing is changed. Or an experiment is run.
+    The server's own load is observed, as `flatwater observe` does, and no setting is changed. Or an experiment is run.
     Then come the advice, and one sheet of A4 in the result folder, as HTML and, where there is a Chromium, as PDF.
     """
     from flatwater.advise import consult, with_effects

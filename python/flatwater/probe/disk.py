@@ -16,12 +16,12 @@ _DISCARDS, _FLUSHES, _FLUSH_MS = 11, 15, 16
 _SECTOR_BYTES = 512
 
 
+#: File systems whose files are in memory; proc(5), filesystems.
+IN_MEMORY = ("tmpfs", "devtmpfs", "ramfs")
 #: File systems that hold devices, are in memory, or stand on another file system: figures measured there are not those
 #: of a server's storage. Each has a sentence for the user; proc(5), filesystems.
 _NO_STORAGE = {
-    "tmpfs": "its files are in memory, and no storage was measured",
-    "devtmpfs": "its files are in memory, and no storage was measured",
-    "ramfs": "its files are in memory, and no storage was measured",
+    **dict.fromkeys(IN_MEMORY, "its files are in memory, and no storage was measured"),
     "overlay": "a container's layers stand between the files and their storage: measure on a volume instead",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from flatwater._engine import Connection, EngineError
@@ -16,7 +17,7 @@ from flatwater.results import CellSummary
 from flatwater.runner.progress import Reporter
 from flatwater.runner.stack.database.real.work import COUNTED, unit_of
 from flatwater.runner.sweep import Outcome, run_experiment
-from flatwater.server import ask, describe
+from flatwater.server import ask, describe, in_url, named_by_url
 
 #: The name of the experiment.
 NAME = "observed"
@@ -28,12 +29,13 @@ def plan_observation(url: str, duration_s: float, unit: str | None = None, *, sa
 
     Errors: UserError if the url is wrong, the server does not answer, refuses the login, or is too old.
     """
-    asked = _experiment(url, duration_s, unit or "tps", samples=samples)
-    login = asked.server.login()
-    server = describe(login)
-    if unit is None:
-        unit = ask(lambda: _unit(login))
-    return _experiment(url, duration_s, unit, f"{server.title}, observed", samples=samples)
+    with named_by_url():
+        asked = _experiment(url, duration_s, unit or "tps", samples=samples)
+        login = asked.server.login()
+        server = describe(login)
+        if unit is None:
+            unit = ask(lambda: _unit(login))
+        return _experiment(url, duration_s, unit, f"{server.title}, observed", samples=samples)
 
 
 def observe(
@@ -41,7 +43,9 @@ def observe(
 ) -> Outcome:
     """Observes into the folder `out`, until the time is over or the user ends it. Errors: UserError, FlatwaterError."""
     reporter.note(f"throughput in {experiment.workload.unit} is {COUNTED[experiment.workload.unit]}")
-    return run_experiment(experiment, out, reporter, on_cell)
+    with named_by_url():
+        outcome = run_experiment(experiment, out, reporter, on_cell)
+    return replace(outcome, error=in_url(outcome.error)) if outcome.error is not None else outcome
 
 
 def _experiment(url: str, duration_s: float, unit: str, title: str = "", *, samples: bool) -> Experiment:
@@ -55,7 +59,7 @@ def _experiment(url: str, duration_s: float, unit: str, title: str = "", *, samp
         experiment = make_experiment(tables)
     except ProblemsError as error:
         problem = error.problems[0]
-        where = {"database.url": "URL", "workload.duration_s": "--for", "workload.unit": "--unit"}
+        where = {"workload.duration_s": "--for", "workload.unit": "--unit"}
         raise UserError(problem.what, where=where.get(problem.field, problem.field), hint=problem.hint) from None
     require_runnable(experiment)
     return experiment
@@ -69,4 +73,4 @@ def _unit(login: Login) -> str:
         finally:
             connection.close()
     except EngineError as error:
-        raise FlatwaterError(f"{login.address} does not answer: {error}", where="URL") from None
+        raise FlatwaterError(f"{login.address} does not answer: {error}", where="database.url") from None

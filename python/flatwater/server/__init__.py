@@ -7,12 +7,13 @@ which settings a server is started with, and where its files are.
 from flatwater.server.asking import ask
 from flatwater.server.attach import Attached, describe
 from flatwater.server.binary import Binary, find_server
+from flatwater.server.by_url import in_url, named_by_url
 from flatwater.server.copying import Copied, check_space
 from flatwater.server.inspection import Inspected, inspect_snapshots, snapshot_fault, storage_of
 from flatwater.server.instance import Instance
 from flatwater.server.loading import loading_settings
-from flatwater.server.local import Local, find_local, is_stopped
-from flatwater.server.placement import Parts, Placing, copy_placed
+from flatwater.server.local import Local, as_seen_by, find_local, is_seen_alike, is_stopped
+from flatwater.server.placement import Parts, Placing, copy_placed, told_places
 from flatwater.server.root import Root, ServersRoot, open_parts, open_root
 from flatwater.server.settings import shaping
 from flatwater.server.snapshot import (
@@ -40,6 +41,7 @@ __all__ = [
     "ServersRoot",
     "Shape",
     "Snapshot",
+    "as_seen_by",
     "ask",
     "check_space",
     "copy_placed",
@@ -47,10 +49,13 @@ __all__ = [
     "find_local",
     "find_server",
     "find_snapshot",
+    "in_url",
     "inspect_snapshots",
+    "is_seen_alike",
     "is_stopped",
     "list_snapshots",
     "loading_settings",
+    "named_by_url",
     "open_loading",
     "open_parts",
     "open_root",
@@ -59,5 +64,6 @@ __all__ = [
     "snapshot_fault",
     "split",
     "storage_of",
+    "told_places",
     "translate",
 ]

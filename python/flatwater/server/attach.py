@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flatwater._engine import Connection, EngineError
 from flatwater.engine_json import to_json
@@ -32,6 +32,8 @@ class Attached:
     variables: Mapping[str, str]
     #: Version and cipher of TLS, as `TLSv1.3 TLS_AES_256_GCM_SHA384`; None without TLS.
     tls: str | None = None
+    #: What it calls its machine; empty if it does not tell. It is kept in no result (see `read_variables`).
+    host: str = field(default="", repr=False)
 
     @property
     def title(self) -> str:
@@ -57,7 +59,7 @@ def _describe(login: Login) -> Attached:
     try:
         first = rows_of(connection, "SELECT VERSION(), @@version_comment", columns=2, rows_min=1)[0]
         text, comment = first[0] or "", first[1] or ""
-        variables = read_variables(rows_of(connection, "SHOW GLOBAL VARIABLES", columns=2))
+        rows = rows_of(connection, "SHOW GLOBAL VARIABLES", columns=2)
         tls = connection.tls
     except EngineError as error:
         hint = "is it a MySQL-compatible server, and healthy?"
@@ -69,6 +71,8 @@ def _describe(login: Login) -> Attached:
         what = f"{login.address} is no MySQL-compatible server: its version is {quote(text)}"
         raise UserError(what, where="database.url", hint="is the address right?")
     version = (int(match[1]), int(match[2]), int(match[3]))
+    variables = read_variables(rows)
+    host = next((row[1] or "" for row in rows if (row[0] or "").lower() == "hostname"), "")
     flavour = recognise(f"{text} {comment}", variables)
     refuse_too_old(str(login.address), flavour, version, text, where="database.url")
-    return Attached(flavour, version, text, comment, variables, tls)
+    return Attached(flavour, version, text, comment, variables, tls, host)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from flatwater._engine import requires_tls
+from flatwater._engine import Connection, EngineError, requires_tls
 from flatwater.engine_json import to_json
-from flatwater.experiment.database.login import Login
+from flatwater.experiment.database.login import Login, Socket
 from flatwater.experiment.problem import quote
 
-#: ER_ACCESS_DENIED_ERROR: the password, an account that is not there, or one that requires TLS.
+#: ER_ACCESS_DENIED_ERROR: the password, an account that is not there, or one that requires TLS or a certificate.
 _DENIED = 1045
 _REQUIRE = 'database.ssl_mode = "REQUIRED", or "VERIFY_CA" with database.ssl_ca, which also checks who the server is'
 _PASSWORD = "FLATWATER_PASSWORD"  # noqa: S105 (its name, not its value)
@@ -34,7 +35,8 @@ _NUMBER = re.compile(r"\(error (\d+)\)$")
 def explain(login: Login, error: str, patience_s: float) -> tuple[str, str]:
     """What happened when a login failed with this error of the engine's, and a hint.
 
-    For an account that was denied without TLS it asks the server once more, with TLS: within `patience_s`.
+    For an account that was denied without TLS it asks the server once more, with TLS: within `patience_s`. Servers do
+    not tell whether the password or the certificate was wrong: then both are named.
     """
     what, separator, hint = error.removesuffix(")").partition(" (hint: ")
     if separator:
@@ -46,17 +48,38 @@ def explain(login: Login, error: str, patience_s: float) -> tuple[str, str]:
     found = _NUMBER.search(error)
     number = int(found[1]) if found else 0
     if number == _DENIED:
-        if login.tls is None and requires_tls(to_json(login), patience_s):
+        if _is_let_in_with_tls(login, patience_s):
             what = f"cannot log in to {login.address}: the server requires TLS of the account {quote(login.user)}"
             return what, _REQUIRE
-        return what, _of_password(login)
+        return what, _of_denied(login)
     return what, _HINTS.get(number, "is it a MySQL-compatible server, and healthy?")
 
 
-def _of_password(login: Login) -> str:
-    if not login.password:
-        return f"no password was given: put the account's into the environment's {_PASSWORD}"
+def _is_let_in_with_tls(login: Login, patience_s: float) -> bool:
+    """Whether an account is let in with TLS that was refused without."""
+    if login.tls is None:
+        return requires_tls(to_json(login), patience_s)
+    if not _is_open(login):
+        return False
+    # The socket is private: TLS there reveals nothing that it did not, and can show the client's certificate, too.
+    try:
+        Connection(to_json(replace(login, tls=replace(login.tls, mode="REQUIRED"))), patience_s).close()
+    except EngineError:
+        return False
+    return True
+
+
+def _is_open(login: Login) -> bool:
+    """Whether the login was tried without TLS. PREFERRED has none on a socket."""
+    return login.tls is None or (login.tls.mode == "PREFERRED" and isinstance(login.address, Socket))
+
+
+def _of_denied(login: Login) -> str:
+    """What may be wrong where the server does not say what is."""
     hint = f"is the password right? It is database.url's, or else that of the environment's {_PASSWORD}"
-    if login.tls is not None and login.tls.cert is None:
-        hint += "; an account that requires X509 needs database.ssl_cert and ssl_key, too"
-    return hint
+    if not login.password:
+        hint = f"no password was given: put the account's into the environment's {_PASSWORD}"
+    if login.tls is not None and login.tls.cert is not None:
+        return f"{hint}; or the account requires another certificate than that of database.ssl_cert (SUBJECT, ISSUER)"
+    needs = "TLS with a client's certificate" if _is_open(login) else "a client's certificate"
+    return f"{hint}; an account with REQUIRE X509, SUBJECT or ISSUER needs {needs}: database.ssl_cert and ssl_key"

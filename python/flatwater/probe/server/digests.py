@@ -1,7 +1,7 @@
 """What a server's statements did since the last look, by their forms (digests), again and again; and samples of them.
 
 A look reads the forms that ran since the one before. The server goes through its whole table for that, which may have
-ten thousand rows: the longer a look takes, the rarer looks are.
+ten thousand rows: the longer a look takes, the rarer looks are. In a replay each is spread evenly over its distance.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from flatwater._engine import Connection, EngineError
+from flatwater.probe.server.spacing import Spacing
 from flatwater.probe.server.statements import TEXT_CHARACTERS_MAX
 from flatwater.results.digests import Form, Look
 from flatwater.results.observation import Gap
 
-#: The largest share of the time that looks may take, ours and the server's together: observing may take half a percent
-#: of a core, and the question of every second takes a part of it.
-SHARE_MAX = 0.002
-#: The shortest and the longest distance of two looks, seconds. Each is spread evenly over its distance in a replay.
-PERIOD_MIN_S, PERIOD_MAX_S = 1.0, 60.0
+#: The shortest distance of two looks, seconds.
+PERIOD_MIN_S = 1.0
 #: A server that has no digests is asked again after this time, seconds: it may have been started anew.
 AGAIN_S = 60.0
 #: How long the last look waits for one that is under way, seconds.
@@ -46,7 +44,8 @@ _WORD = re.compile(r"[\s(]*([A-Za-z]+)")
 #: flatwater's own questions, without white space and quotes, in capitals.
 _OWN = re.compile(
     r"PERFORMANCE_SCHEMA\.(EVENTS_STATEMENTS_|SETUP_CONSUMERS)|INFORMATION_SCHEMA\.INNODB_METRICS|"
-    r"^SHOWGLOBAL(STATUSWHEREVARIABLE_NAMEIN|VARIABLESWHEREVARIABLE_NAME)"
+    r"^SHOWGLOBAL(STATUSWHEREVARIABLE_NAMEIN|VARIABLESWHEREVARIABLE_NAME)|^SHOWENGINEINNODBSTATUS$|"
+    r"^SHOW(ALLSLAVES|SLAVE|REPLICA)STATUS$"
 )
 _TABLE = "performance_schema.events_statements_summary_by_digest"
 #: Where servers keep statements as they were sent, by the consumer that must be on, the best first.
@@ -85,7 +84,7 @@ class DigestLooks:
         #: Not under the lock, which a look at a frozen server holds.
         self._found: deque[Look] = deque()
         self._looked_at_s: float | None = None
-        self._due_s = 0.0
+        self._spacing = Spacing(PERIOD_MIN_S)
         self._asked = 0
         #: Where samples are; None before that is known.
         self._sources: tuple[str, ...] | None = None
@@ -109,16 +108,15 @@ class DigestLooks:
             return 0  # another look still waits for the server
         try:
             begun_s, self._asked = time.monotonic(), 0
-            if begun_s < self._due_s and not last:
+            if not self._spacing.is_due() and not last:
                 return 0
             try:
                 self._look(connection)
-                took_s = time.monotonic() - begun_s
-                self._due_s = begun_s + min(PERIOD_MAX_S, max(PERIOD_MIN_S, took_s / SHARE_MAX))
+                self._spacing.asked(begun_s, time.monotonic() - begun_s)
             except EngineError:
                 # Raises if the connection is lost. A server that refuses has no digests for us now.
                 self._ask(connection, "SELECT 1")
-                self._due_s = begun_s + AGAIN_S
+                self._spacing.put_off(begun_s, AGAIN_S)
             return self._asked
         finally:
             self._lock.release()

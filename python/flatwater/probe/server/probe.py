@@ -82,11 +82,14 @@ class ServerProbe:
         own: bool = False,
         pace: Pace = OF_A_RUN,
         also: Also | None = None,
+        words: Callable[[str], str] = str,
     ) -> None:
-        """`also` is called with the connection to each server after its answers."""
-        self._pids = pids
+        """`also` is called with the connection to each server after its answers. `words` puts the text of an error into
+        the words of whom it is told.
+        """
+        self._pids, self._words = pids, words
         self._processes = Processes(self._current_pids())
-        self._watches = [Watch(login, own=own, also=also) for login in logins]
+        self._watches = [Watch(login, own=own, also=also, spared=pace.spares) for login in logins]
         self._sessions = Sessions(pids if callable(pids) else lambda: pids, pace)
         # When a probe is dropped, or the program ends, no thread stays in the middle of a query.
         self.close = weakref.finalize(self, _close, self._watches, self._sessions)
@@ -136,7 +139,7 @@ class ServerProbe:
     @property
     def trouble(self) -> str:
         """Why the first server did not answer, in the words of the last error."""
-        return self._watches[0].trouble if self._watches else ""
+        return self._words(self._watches[0].trouble) if self._watches else ""
 
     def _current_pids(self) -> Sequence[int]:
         return self._pids() if callable(self._pids) else self._pids
@@ -175,6 +178,9 @@ def _interval(before: Reading | None, now: Reading | None) -> Figures | None:
             delta = value - before.figures.get(name, float("inf"))
             if delta >= 0:
                 rates[name] = delta / (now.at_s - before.at_s)
+        # Of a server that is not asked for its LSN every time, and of the time between the two that it told.
+        if (log := now.figures.get("log_rate")) is not None:
+            rates["lsn"] = log
     return now.figures, rates
 
 

@@ -47,17 +47,19 @@ _CALLS: dict[str, dict[str, State]] = {
 
 @dataclass(frozen=True)
 class Pace:
-    """How often threads are looked at."""
+    """How often threads are looked at, and servers asked."""
 
     #: The minimum distance of samples, seconds. The distances are random, so that periodic behaviour does not hide
     #: between samples.
     pause_s: float
     #: The largest share of one core that sampling may take. With more threads there are fewer samples.
     share_max: float
+    #: Whether what costs the server much is asked the more rarely for it (spacing.py).
+    spares: bool = False
 
 
 #: Beside a load of flatwater's own; and beside the work of others, which is to be disturbed as little as possible.
-OF_A_RUN, OF_AN_OBSERVATION = Pace(0.02, 0.005), Pace(0.15, 0.001)
+OF_A_RUN, OF_AN_OBSERVATION = Pace(0.02, 0.005), Pace(0.15, 0.001, spares=True)
 #: The distance of looks for a process where there is none, seconds.
 NOBODY_S = 1.0
 #: The minimum of samples for a figure. If a second has fewer, they count with those of the next.

@@ -13,6 +13,7 @@ from flatwater.errors import FlatwaterError
 from flatwater.experiment.database import login as experiment
 from flatwater.probe.server.names import Names, find_names, thread_of
 from flatwater.probe.server.replication import Channel, Replication, figures_of, find_replication
+from flatwater.probe.server.spacing import Spacing
 from flatwater.results.observation import Gap
 
 #: How the engine logs in, as JSON; or a function that returns it, because it may change when a server is restarted. The
@@ -51,11 +52,16 @@ class Reading:
 class Watch:
     """Queries a server on request, and keeps its newest answer."""
 
-    def __init__(self, login: Login, *, own: bool = False, also: Also | None = None) -> None:
-        """`also` is called after each answer that came."""
+    def __init__(self, login: Login, *, own: bool = False, also: Also | None = None, spared: bool = False) -> None:
+        """`also` is called after each answer that came. A server that is `spared` is asked for its InnoDB monitor no
+        oftener than a small share of its time allows.
+        """
         self._login = login
         self._own = own
         self._also = also
+        self._monitor = Spacing() if spared else None
+        #: When the LSN was told last in this session, and which it was.
+        self._logged: tuple[float, float] | None = None
         self._patience_s = LOGIN_MAX_S if own else ANSWER_S
         self._changed = threading.Condition()
         self._asked = 0
@@ -144,7 +150,9 @@ class Watch:
             connection, names = self._connection, self._names
             if connection is None or names is None:
                 connection, names = self._connect()
-            figures = names.read(connection)
+            begun_s = time.monotonic()
+            answer = names.ask(connection, monitor=self._monitor is None or self._monitor.is_due())
+            answered_s = time.monotonic()
             channels = self._channels(connection)
         except (EngineError, FlatwaterError, OSError) as error:
             self._trouble = str(error)
@@ -152,9 +160,20 @@ class Watch:
             return None
         self._backoff_s, self._trouble = BACKOFF_MIN_S, ""
         self._patience_s = LOGIN_MAX_S if self._own else ANSWER_S
-        self._asked_in_session += names.statements
-        figures |= figures_of(channels)
+        if self._monitor is not None and answer.monitor_s is not None:
+            self._monitor.asked(begun_s, answer.monitor_s)
+        self._asked_in_session += answer.statements
+        figures = answer.figures | figures_of(channels)
+        if self._monitor is not None and "lsn" in names.monitor & figures.keys():
+            figures |= self._log_rate(answered_s, figures["lsn"])
         return Reading(time.monotonic(), self._session, figures, self._asked_in_session, channels)
+
+    def _log_rate(self, at_s: float, lsn: float) -> dict[str, float]:
+        """Bytes of log a second since the LSN was told before: it is not in each reading of a spared server."""
+        before, self._logged = self._logged, (at_s, lsn)
+        if before is None or lsn < before[1] or at_s <= before[0]:
+            return {}
+        return {"log_rate": (lsn - before[1]) / (at_s - before[0])}
 
     def _ask_also(self) -> None:
         connection = self._connection
@@ -186,7 +205,7 @@ class Watch:
             self._connection = connection
             self._session += 1
         self._names = find_names(connection, own=self._own)
-        self._gaps, self._asked_in_session = self._names.gaps, 0
+        self._gaps, self._asked_in_session, self._logged = self._names.gaps, 0, None
         self._own_thread = thread_of(connection)
         if not self._own:
             self._replication, channels = find_replication(connection)

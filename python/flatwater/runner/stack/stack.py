@@ -71,7 +71,8 @@ class Stack:
         """The places on real drives of this machine that a cell uses: of its storage, and of the cache's device."""
         storage = self.place if cell.layers["storage"] == "real" else None
         cache = self._cache.place if self._cache is not None else None
-        return [*(place for place in (storage, cache) if place is not None), *self._others.real_places()]
+        found = [place for place in (storage, cache) if place is not None]
+        return [*found, *self._others.real_places(), *self.database.other_places]
 
     @property
     def device(self) -> str:
@@ -81,7 +82,7 @@ class Stack:
     @property
     def others(self) -> dict[str, str]:
         """The other storages of the cell in a few words each, with the parts of the servers on them, by their names."""
-        return self._others.texts()
+        return {**self._others.texts(), **self.database.others}
 
     @property
     def cache(self) -> str:

@@ -18,6 +18,16 @@ class Database(Layer):
         """The part of the storage that it uses."""
         return None
 
+    @property
+    def others(self) -> dict[str, str]:
+        """Storages beside that of the data of a running server, by the names of their series: each in a few words."""
+        return {}
+
+    @property
+    def other_places(self) -> list[Path]:
+        """Where they are on real drives of this machine."""
+        return []
+
     def stand_on(self, ground: Ground) -> None:
         """Finds the files of the ground that it uses, and checks that it may use them. Errors: UserError."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
+from flatwater.runner.stack.database.real.apart import Found, find_apart
 from flatwater.runner.stack.database.real.copies import SERVERS, keep_token, kept_token
 from flatwater.runner.stack.database.real.dataset import load_dataset
 from flatwater.runner.stack.database.real.full import explain_elsewhere
@@ -29,7 +31,7 @@ from flatwater.runner.stack.database.real.machine_gaps import gaps_of_machine
 from flatwater.runner.stack.database.real.outages import Outages
 from flatwater.runner.stack.layers.servers import Check, Servers
 from flatwater.runner.stack.layers.storage import Used
-from flatwater.server import Attached, Local, describe, find_local, is_stopped
+from flatwater.server import Attached, Local, describe, find_local, in_url, is_stopped
 
 #: Parts of the error messages for a schema without data, of the engine and of servers (error 1049: unknown database).
 _SIGNS_OF_NO_DATA = ("holds no data of this workload", "(error 1049)")
@@ -50,6 +52,8 @@ class AttachedServer(Servers):
         self._kept_in: Path | None = None
         self._reporter: Reporter | None = None
         self._local = Local()
+        #: The devices of its parts that are not with its data.
+        self._found = Found()
         self._looked_at_s = 0.0
         self._probe: ServerProbe | None = None
         self._outages = Outages()
@@ -60,11 +64,20 @@ class AttachedServer(Servers):
         self._facts, self._resumed = [], False
         self._server = describe(self.logins(None)[0])
         self._local = find_local(self.logins(None)[0], self._server)
+        self._found = find_apart(self._server, self._local)
 
     @property
     def used(self) -> Used | None:
         data = self._local.data
         return Used(data, data) if data is not None else None
+
+    @property
+    def others(self) -> dict[str, str]:
+        return {one.name: one.text for one in self._found.apart}
+
+    @property
+    def other_places(self) -> list[Path]:
+        return [one.place for one in self._found.apart]
 
     @property
     def pid(self) -> int | None:
@@ -109,23 +122,25 @@ class AttachedServer(Servers):
         return [replace(self._cell.server.login(), schema=schema)]
 
     def probes(self) -> list[Probe]:
-        if isinstance(self._cell.workload, Observed):
+        machine = [*start_probes(self._local.data), *(one.probe() for one in self._found.apart)]
+        if self._is_observed:
             # The observing asks the server itself. Of a server elsewhere, this machine has nothing to tell.
-            return list(start_probes(self._local.data)) if self._local.pid is not None else []
-        return [*start_probes(self._local.data), self.watch_itself()]
+            return machine if self._local.pid is not None else []
+        return [*machine, self.watch_itself()]
 
     def watch_itself(self, also: Also | None = None) -> ServerProbe:
         """Starts to ask the server for its figures, and after each answer what else is wanted; `end_cell` ends it."""
         logins = [to_json(login) for login in self.logins(None)]
-        pace = OF_AN_OBSERVATION if isinstance(self._cell.workload, Observed) else OF_A_RUN
+        pace = OF_AN_OBSERVATION if self._is_observed else OF_A_RUN
+        words: Callable[[str], str] = in_url if self._is_observed else str
         pids = lambda: [pid] if (pid := self.pid) is not None else []  # noqa: E731 (one line)
-        self._probe = ServerProbe(logins, pids, pace=pace, also=also)
+        self._probe = ServerProbe(logins, pids, pace=pace, also=also, words=words)
         self._outages, self._seen_s = Outages(), self._probe.sampled_at_s
         return self._probe
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
         # An observation looks itself, at the moments of its own intervals.
-        if self._probe is None or self._probe.sampled_at_s == self._seen_s or isinstance(self._cell.workload, Observed):
+        if self._probe is None or self._probe.sampled_at_s == self._seen_s or self._is_observed:
             return
         self._seen_s, reading = self._probe.sampled_at_s, self._probe.newest
         down = reading is None and self.is_down()
@@ -135,7 +150,8 @@ class AttachedServer(Servers):
                 self._reporter.note(news.text)
 
     def gaps(self) -> list[Gap]:
-        return [*(self._probe.gaps if self._probe is not None else []), *gaps_of_machine(self._local)]
+        of_server = self._probe.gaps if self._probe is not None else []
+        return [*of_server, *gaps_of_machine(self._local), *self._found.gaps]
 
     def why_not_started(self, error: EngineError) -> UserError:
         # Missing data are an error of the experiment, and nothing was measured.
@@ -150,6 +166,10 @@ class AttachedServer(Servers):
 
     def require_there(self) -> None:
         describe(self.logins(None)[0], self.hurried)
+
+    @property
+    def _is_observed(self) -> bool:
+        return isinstance(self._cell.workload, Observed)
 
     @property
     def facts(self) -> list[ServerFacts]:
