@@ -157,7 +157,7 @@ def test_others_need_the_token(results: Path) -> None:
 
 
 def test_a_run_under_way_is_shown_second_by_second(results: Path) -> None:
-    (results / "load.toml").write_text(FILEIO.format(duration_s=3))
+    (results / "load.toml").write_text(FILEIO.format(duration_s=2))
     served = Served("--port", "0", cwd=results)
     command = [*FLATWATER, "run", "load.toml", "--out", "results/live"]
     with subprocess.Popen(command, cwd=results, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
@@ -182,7 +182,7 @@ def test_a_run_under_way_is_shown_second_by_second(results: Path) -> None:
             whole = bool(one["lines"]) and isinstance(next(iter(one["lines"].values())), dict)
             sent = len(one["lines"]["workload.throughput"]["v"]) if whole else sent + len(one["times"])
     recorded = open_result(results / "results/live").cells[0].series("workload", "throughput")
-    assert sent == len(recorded) > 20
+    assert sent == len(recorded) > 15
     status, page, _ = served.ask(link)
     assert status == 200 and "Over time" in page
     assert served.end(signal.SIGINT) == (0, "")

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,8 @@ from servelab import Lab, started_run, wait_for, write_event, write_seconds
 
 from flatwater.errors import FlatwaterError
 from flatwater.report.images import find_browser
-from flatwater.results import Result
+from flatwater.results import Result, open_result
+from flatwater.serve import hub as hub_module
 from flatwater.serve.folders import key_of
 
 sys.path.append(str(Path(__file__).parents[1] / "cli"))
@@ -33,6 +34,8 @@ FLAGS = [
     "--disable-sync",
     "--enable-logging=stderr",
     "--v=0",
+    # Of the browser's clock, which stands still while it waits for the server: the page is told once the run is over.
+    "--virtual-time-budget=20000",
     "--dump-dom",
 ]
 
@@ -72,43 +75,42 @@ def test_the_list(hostile: Path, tmp_path: Path) -> None:
     assert "<img src=x" not in dom and "&lt;img src=x" in dom
 
 
+def browse_until_the_end(lab: Lab, result: Result, profile: Path, *flags: str, more: int = 0) -> str:
+    """The page of a run under way, which writes some seconds more once it is watched, and then ends."""
+
+    def go_on() -> None:
+        wait_for(lambda: lab.hub.viewers)
+        for _ in range(more):
+            write_seconds(result, result.cells[0].journal.read_text().count("\n"), 1)
+            time.sleep(hub_module.POLL_S)
+        result.write_manifest("complete")
+
+    writer = threading.Thread(target=go_on)
+    writer.start()
+    try:
+        return browse(lab, f"/run/{key_of(result.path)}/live", profile, *flags)
+    finally:
+        writer.join()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("flag", ["--blink-settings=preferredColorScheme=0", "--blink-settings=preferredColorScheme=1"])
-def test_a_run_under_way(hostile: Path, tmp_path: Path, flag: str) -> None:
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_a_run_under_way(hostile: Path, tmp_path: Path, scheme: int) -> None:
     (path,) = (one for one in hostile.iterdir() if one.name != "one")
     with Lab([hostile]) as lab:
-        dom = browse(lab, f"/run/{key_of(path)}/live", tmp_path / "profile", flag, "--timeout=8000")
+        flag = f"--blink-settings=preferredColorScheme={scheme}"
+        dom = browse_until_the_end(lab, open_result(path), tmp_path / "profile", flag)
     assert re.findall(r'id="chart-([\w-]+)" class="plot js-plotly-plot"', dom) == ["database", "latency"]
     assert 'data-points="40"' in dom and "checkpoint age" in dom
     assert "<img src=x" not in dom and "\u202e" not in dom
 
 
-def grow(result: Result, ended: threading.Event) -> Iterator[None]:
-    at = 10
-    while not ended.wait(0.2):
-        write_seconds(result, at, 1)
-        at += 1
-        yield
-
-
 @pytest.mark.slow
-def test_the_charts_grow_until_the_run_ends(tmp_path: Path) -> None:
+def test_the_charts_grow_until_the_run_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "POLL_S", 0.1)
     result = started_run(tmp_path / "results" / "run")
     write_seconds(result, 0, 10)
-    ended = threading.Event()
-
-    def write() -> None:
-        wait_for(lambda: lab.hub.viewers)
-        for number, _ in enumerate(grow(result, ended)):
-            if number == 9:
-                result.write_manifest("complete")
-                return
-
     with Lab([tmp_path / "results"]) as lab:
-        writer = threading.Thread(target=write)
-        writer.start()
-        dom = browse(lab, f"/run/{key_of(result.path)}/live", tmp_path / "profile", "--timeout=12000")
-        ended.set()
-        writer.join()
+        dom = browse_until_the_end(lab, result, tmp_path / "profile", more=10)
     assert 'data-points="20"' in dom
     assert "The run is over: complete." in dom

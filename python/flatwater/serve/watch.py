@@ -217,12 +217,12 @@ def tiles(tail: Tail, unit: str) -> list[tuple[str, str]]:
     phase = tail.phases[-1].name if tail.phases else ""
     age, limit, busy = tail.last(AGE), tail.last(LIMIT), tail.last(UTILISATION)
     modelled = tail.last(AMPLIFICATION)
-    aged = "" if age is None else binary_bytes(age)
     found = [
         ("throughput", _with_unit(tail.last(THROUGHPUT), unit)),
         ("mean so far", _with_unit(float(measured.mean()) if len(measured) else None, unit)),
         ("p99 latency", microseconds(tail.last(P99)) if tail.last(P99) else ""),
-        ("checkpoint age", f"{aged} of {binary_bytes(limit)} ({percent(age / limit)})" if age and limit else aged),
+        ("checkpoint age", binary_bytes(age) if age is not None else ""),
+        ("age of its limit", percent(age / limit) if age is not None and limit else ""),
         ("device busy", f"{number(busy, 3)} %" if busy is not None and modelled is None else ""),
         ("write amplification", number(modelled, 3) if modelled is not None else ""),
         ("phase", phase),
