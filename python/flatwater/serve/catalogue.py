@@ -72,7 +72,9 @@ class Catalogue:
         self._read: dict[str, Listed] = {}
         self._left_out: dict[str, tuple[Place, str]] = {}
         self._looked_s = float("-inf")
-        self._ended = threading.Event()
+        self._ended = False
+        #: There is something to read, or the end.
+        self._wake = threading.Event()
 
     def start(self) -> None:
         """Reads all results in the background, the newest first."""
@@ -80,7 +82,8 @@ class Catalogue:
 
     def end(self) -> None:
         """Ends the reading."""
-        self._ended.set()
+        self._ended = True
+        self._wake.set()
 
     def refresh(self) -> None:
         """Looks through the folders, unless that was just done."""
@@ -92,7 +95,10 @@ class Catalogue:
                 self._places = places
                 self._read = {key: one for key, one in self._read.items() if _same(places.get(key), one.place)}
                 self._left_out = {key: one for key, one in self._left_out.items() if _same(places.get(key), one[0])}
+                news = len(self._places) > len(self._read) + len(self._left_out)
             self._looked_s = time.monotonic()
+        if news:
+            self._wake.set()
 
     def find(self, key: str) -> Listed | None:
         """The result of a key; None if there is none, or if it is left out."""
@@ -162,13 +168,15 @@ class Catalogue:
         return found
 
     def _read_all(self) -> None:
-        while not self._ended.is_set():
-            self.refresh()
+        self.refresh()
+        while not self._ended:
+            self._wake.clear()
             for place in self._newest():
-                if self._ended.is_set():
+                if self._ended:
                     return
                 self._one(place)
-            self._ended.wait(FRESH_S)
+            # Nothing is looked through while nobody asks: a run may be measured beside.
+            self._wake.wait()
 
 
 def _same(place: Place | None, known: Place) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import resource
 import secrets
 import signal
@@ -28,6 +29,8 @@ from flatwater.spelling import guessed_path
 ENDING_S = 1
 #: Open files: those of all viewers, and some.
 FILES_MAX = 4096
+#: How far the server stands back where processors are short: a run on this machine may be measured.
+NICE = 5
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -53,6 +56,7 @@ def serve(roots: Sequence[Path], host: str, port: int, tell: Callable[[Served], 
             hint = guessed_path(root) or "a folder with results: flatwater serve DIR"
             raise UserError("no such folder", where=str(root), hint=hint)
     _allow_many_viewers()
+    os.nice(NICE)
     opened = open_port(host, port)
     with opened:
         reachable = not is_loopback(opened)

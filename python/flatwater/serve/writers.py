@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 #: Processes are not looked through again before this time.
-FRESH_S = 2.0
+FRESH_S = 5.0
 
 
 class Writers:
