@@ -53,6 +53,18 @@ def test_what_has_no_verdict(tmp_path: Path) -> None:
     assert one.verdicts == {"not judged": 2, "failed": 1} and one.mean_text == "5 tps"
 
 
+@pytest.mark.parametrize("name", ["experiment.toml", "servers", "servers/0000/variables.json"])
+def test_a_link_in_a_result_shows_nobody_elses_file(tmp_path: Path, name: str) -> None:
+    secret = tmp_path / "secret.toml"
+    secret.write_text('password = "of somebody"')
+    folder = write(tmp_path / "r", [cell(1.0)])
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).symlink_to(secret)
+    with pytest.raises(UserError, match=f"{name} is a link") as told:
+        listed(folder)
+    assert "somebody" not in str(told.value)
+
+
 def test_different_units_have_no_common_mean(tmp_path: Path) -> None:
     assert listed(write(tmp_path / "r", [cell(1.0), cell(2.0, unit="IOPS")])).mean_text == ""
 

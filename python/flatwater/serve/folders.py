@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from flatwater.errors import UserError
+
 #: How many folders deep results are looked for: `results/all/NAME` is two.
 DEPTH_MAX = 4
 #: Folders that are looked into at most: somebody may serve a whole disk.
@@ -77,6 +79,25 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
     except OSError:
         return False
+
+
+def require_no_links(folder: Path) -> None:
+    """Refuses a result in which a link may lead to what is no result: to a file of its user, which would be shown.
+
+    Looked at are its own files, and those that its servers told; a journal is shown only line by line, as seconds.
+
+    Errors: UserError.
+    """
+    for one in (folder, folder / "servers"):
+        for path in _entries(one, deep=one is not folder):
+            if path.is_symlink():
+                what = f"{path.relative_to(folder)} is a link, and no file of the result"
+                raise UserError(what, where=str(folder), hint="put the file itself there")
+
+
+def _entries(folder: Path, *, deep: bool) -> Iterator[Path]:
+    with suppress(OSError):
+        yield from folder.rglob("*") if deep else folder.iterdir()
 
 
 def stamp_of(path: Path) -> Stamp:

@@ -13,7 +13,7 @@ from flatwater.errors import UserError
 from flatwater.report.units import number
 from flatwater.results.opening import read_manifest
 from flatwater.results.stored import exists, read_file
-from flatwater.serve.folders import Place
+from flatwater.serve.folders import Place, require_no_links
 
 #: Means that are kept for the small line of a sweep.
 MEANS_MAX = 400
@@ -90,6 +90,7 @@ class Listed:
 
 def read_listed(place: Place) -> Listed:
     """Reads what the list shows of a result. Errors: UserError for one that is damaged, or of a newer flatwater."""
+    require_no_links(place.path)
     manifest = read_manifest(place.path)
     over = manifest.status != "running" and exists(place.path / "summary.json")
     cells = _read_cells(place) if over else []
