@@ -50,6 +50,7 @@ CALLS = {
     "observe": ["observe", "mysql://nobody@127.0.0.1:1/none", "--for", "1s"],
     "tune-up": ["tune-up", "small.toml", "--out", "new"],
     "cost": ["cost", "small"],
+    "serve": ["serve", "nosuch"],
     "cache create": ["cache", "create", "fast", "slow", "--name", "new", "--size", "1MiB"],
     "cache start": ["cache", "start", "nosuch", "--mount", "mount"],
     "cache status": ["cache", "status"],

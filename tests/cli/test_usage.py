@@ -53,6 +53,7 @@ PLACES = [
     ["trace", "simulate", LONG],
     ["cache", "create", LONG, LONG, "--name", "db"],
     ["emulate", "intel-520", "--file", LONG, "--mount", LONG],
+    ["serve", LONG],
 ]
 
 

@@ -61,6 +61,7 @@ def make_app() -> typer.Typer:
         report,
         resume,
         run,
+        serve,
         show,
         snapshots,
         trace,
@@ -95,6 +96,7 @@ def make_app() -> typer.Typer:
         observe,
         advise,
         tune_up,
+        serve,
     ):
         add_verb(app, module)
     app.add_typer(cache.make_app(), name=cache.NAME)

@@ -59,13 +59,14 @@ def write_page(result: Result, out: Path, *, force: bool = False) -> Path:
     return out
 
 
-def render(result: Result) -> str:
-    """The whole page as text."""
+def render(result: Result, *, home: str = "") -> str:
+    """The whole page as text; `home` as of `rendered`."""
     shown_cells = drawn_cells(result)
     published, shapes, differs = published_table(result), shape_table(result), contrast(result)
     return rendered(
         "page.html",
         title=result.manifest.title or result.name,
+        home=home,
         figures=sweep_figures(result),
         result=result,
         about=_word(result.experiment.get("about")),

@@ -23,7 +23,7 @@ def open_result(path: Path | str) -> Result:
     path = Path(path)
     if not exists(path / "flatwater.json"):
         raise _no_result(path)
-    manifest = _read_manifest(path)
+    manifest = read_manifest(path)
     experiment, machine = _read_experiment(path), _read_machine(path)
     # For a running or killed run, `summary.json` has the state before that run. Only the folders of the cells show
     # which cells are complete now.
@@ -70,7 +70,8 @@ def require_known_version(raw: Any, folder: Path) -> None:
         raise UserError(what, where=str(folder), hint="upgrade flatwater")
 
 
-def _read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> Manifest:
+    """`flatwater.json` of a result folder. Errors: UserError if it is damaged, or of a newer flatwater."""
     raw = read_json(path / "flatwater.json")
     require_known_version(raw, path)
     return validate(Manifest, raw, path / "flatwater.json")
