@@ -41,6 +41,8 @@ CALLS = {
     "check": ["check", "small.toml"],
     "list": ["list"],
     "show": ["show", "quick"],
+    "ls": ["ls"],
+    "tag": ["tag", "small", "kernel=6.12"],
     "import": ["import", "fio.json", "--out", "new"],
     "emulate": ["emulate", "nosuch", "--mount", "mount"],
     "fit": ["fit", "nosuch.toml"],

@@ -39,6 +39,8 @@ PLACES = [
     ["report", LONG, "--published", "x.md"],
     ["resume", LONG],
     ["compare", LONG, LONG],
+    ["ls", LONG],
+    ["tag", LONG, "a=1"],
     ["show", LONG],
     ["check", LONG],
     ["run", LONG],

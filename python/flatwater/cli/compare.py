@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flatwater.cli.arguments import DocumentFile, Force, Json
+from flatwater.cli.columns import figure
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -178,17 +179,11 @@ def as_document(comparison: Comparison) -> Document:
 
 def _figures(side: Side) -> tuple[str, str, str, str]:
     return (
-        _number(side.mean),
-        _number(side.ci95),
+        figure(side.mean),
+        figure(side.ci95),
         f"{side.p95_us / 1000:.3g}" if side.p95_us is not None else "-",
         f"{side.flatness:.2f}" if side.flatness is not None else "-",
     )
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _verdict(side: Side) -> str:
