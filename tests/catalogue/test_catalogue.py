@@ -87,7 +87,7 @@ def test_what_a_kill_left_has_the_cells_that_are_over(original: Path, tmp_path: 
     for name, text in (("flatwater.json", "running"), ("summary.json", "complete")):
         told = json.loads((tmp_path / "run" / name).read_text()) | {"status": text}
         (tmp_path / "run" / name).write_text(json.dumps(told))
-    assert not read_rows(tmp_path / "run").rows["summary"], "summary.json has the state before that run"
+    assert "summary" not in read_rows(tmp_path / "run").rows, "summary.json has the state before that run"
     (tmp_path / "run/cells/0000").mkdir(parents=True)
     (cell,) = json.loads((tmp_path / "run/summary.json").read_text())["cells"]
     (tmp_path / "run/cells/0000/summary.json").write_text(json.dumps(cell))

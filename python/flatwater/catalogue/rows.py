@@ -48,14 +48,23 @@ def read_rows(folder: Path) -> Read:
     cells = [summary for index, summary in sorted(summaries.items()) if index in planned]
     rows: Rows = {
         "runs": [_run(manifest, len(cells), tags)],
-        "summary": [_cell(one) for one in cells],
-        "metrics": [row for one in cells for row in _metrics(one)],
-        "events": [row for one in cells for row in _events(one)],
-        "thresholds": [row for one in cells for row in _thresholds(one)],
         "machine": [_machine(read_machine(folder))],
         "tags": list(tags.tags.items()),
     }
+    for cell in cells:
+        for name, some in cell_rows(cell).items():
+            rows.setdefault(name, []).extend(some)
     return Read(rows, unfinished, left_out)
+
+
+def cell_rows(cell: CellSummary) -> Rows:
+    """The rows of one cell, in each of the tables that have cells."""
+    return {
+        "summary": [_cell(cell)],
+        "metrics": list(_metrics(cell)),
+        "events": list(_events(cell)),
+        "thresholds": list(_thresholds(cell)),
+    }
 
 
 def _summaries(folder: Path) -> dict[int, CellSummary]:
