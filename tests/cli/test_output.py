@@ -42,6 +42,7 @@ CALLS = {
     "list": ["list"],
     "show": ["show", "quick"],
     "ls": ["ls"],
+    "query": ["query", "select run from runs"],
     "tag": ["tag", "small", "kernel=6.12"],
     "import": ["import", "fio.json", "--out", "new"],
     "emulate": ["emulate", "nosuch", "--mount", "mount"],

@@ -40,6 +40,7 @@ PLACES = [
     ["resume", LONG],
     ["compare", LONG, LONG],
     ["ls", LONG],
+    ["query", "select 1", "--in", LONG],
     ["tag", LONG, "a=1"],
     ["show", LONG],
     ["check", LONG],

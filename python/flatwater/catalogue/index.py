@@ -27,7 +27,7 @@ from flatwater.results.schema import SCHEMA_VERSION
 from flatwater.results.tags import TAGS
 
 #: Changes of the tables' meaning make older indexes worthless.
-VERSION = 1
+VERSION = 2
 #: The files of a result that its rows come from.
 FILES = ("flatwater.json", "summary.json", "machine.json", TAGS)
 #: Fewer results are read each time: it takes less than a tenth of a second.

@@ -60,6 +60,8 @@ def entries(catalogue: Catalogue) -> list[Entry]:
     """An entry for each run, the newest first."""
     runs = _rows(catalogue.tables["runs"], *_OF_RUNS)
     found = {run: Entry(run, *rest) for run, *rest in runs}
+    for entry in found.values():
+        entry.created_at = entry.created_at and entry.created_at.replace(tzinfo=UTC)
     verdicts: dict[str, Counter[str]] = {}
     for run, verdict, unit, mean in _rows(catalogue.tables["summary"], "verdict", "unit", "mean"):
         entry = found[run]

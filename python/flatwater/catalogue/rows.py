@@ -142,9 +142,9 @@ def _whole(value: int | None) -> int | None:
 
 
 def _time(text: str) -> datetime | None:
-    """A stored time; None for text that is none."""
+    """A stored time in UTC, without its zone; None for text that is none."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
+    return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)

@@ -14,7 +14,8 @@ import pyarrow as pa
 RUN = "run"
 
 _TEXT, _WHOLE, _REAL, _YES = pa.string(), pa.int64(), pa.float64(), pa.bool_()
-_TIME = pa.timestamp("s", tz="UTC")
+#: UTC, and without a zone: a comparison with a text then does not depend on the zone of this machine.
+_TIME = pa.timestamp("s")
 #: Few different texts, many rows.
 _WORD = pa.dictionary(pa.int32(), pa.string())
 
@@ -166,5 +167,18 @@ MACHINE = Table(
 )
 TAGS = Table("tags", "a tag of a run", (Column("tag", _TEXT, "its name"), Column("value", _TEXT, "its value")))
 
-#: All of them, the run's own first.
+#: Not kept in a catalogue, but read from the runs when it is asked for.
+SERIES = Table(
+    "series",
+    "a value of a recorded series; of runs that are over",
+    (
+        _CELL,
+        Column("layer", _TEXT, _LAYER),
+        Column("metric", _TEXT, "the name of the series, with its unit last, as in the report"),
+        Column("time_s", _REAL, "the end of the interval, in seconds since the cell began, with its warm-up"),
+        Column("value", _REAL, "the value of the interval", "the metric's"),
+    ),
+)
+
+#: What a catalogue keeps, the run's own table first.
 TABLES = (RUNS, SUMMARY, METRICS, EVENTS, THRESHOLDS, MACHINE, TAGS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,12 +29,18 @@ def runs_below(folders: Sequence[Path] | None) -> Catalogue:
     waiting = make_console(stderr=True).status("reading results...") if sys.stderr.isatty() else nullcontext()
     with waiting:
         catalogue = read_catalogue(list(folders or [Path()]))
-    told = list(catalogue.left_out.items())
-    for run, why in told[:LEFT_OUT_TOLD]:
-        typer.echo(f"left out: {why if why.startswith(run) else f'{run}: {why}'}", err=True)
-    if len(told) > LEFT_OUT_TOLD:
-        typer.echo(f"left out: {len(told) - LEFT_OUT_TOLD:,} more", err=True)
+    tell_left_out(catalogue.left_out)
     if not catalogue.runs:
         places = ", ".join(str(one) for one in folders or [Path()])
         typer.echo(f"no results in {places} (hint: name the folder that holds them)", err=True)
     return catalogue
+
+
+def tell_left_out(left_out: Mapping[str, str]) -> None:
+    """Names on standard error what is left out, a line each, and counts what would be too many."""
+    told = list(left_out.items())
+    for run, why in told[:LEFT_OUT_TOLD]:
+        text = why if why.startswith(run) else f"{run}: {why}"
+        typer.echo(f"left out: {' '.join(text.split())}", err=True)
+    if len(told) > LEFT_OUT_TOLD:
+        typer.echo(f"left out: {len(told) - LEFT_OUT_TOLD:,} more", err=True)
