@@ -41,6 +41,7 @@ CALLS = {
     "check": ["check", "small.toml"],
     "list": ["list"],
     "show": ["show", "quick"],
+    "export": ["export", "small", "--to", "new.csv"],
     "ls": ["ls"],
     "query": ["query", "select run from runs"],
     "tag": ["tag", "small", "kernel=6.12"],

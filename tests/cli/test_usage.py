@@ -39,6 +39,7 @@ PLACES = [
     ["report", LONG, "--published", "x.md"],
     ["resume", LONG],
     ["compare", LONG, LONG],
+    ["export", LONG, "--to", "x.csv"],
     ["ls", LONG],
     ["query", "select 1", "--in", LONG],
     ["tag", LONG, "a=1"],

@@ -166,7 +166,7 @@ def _series(files: dict[str, list[str]]) -> pa.Table | Any:
     import pyarrow.dataset as dataset
     import pyarrow.fs as fs
 
-    schema = pa.schema([pa.field(RUN, pa.string()), *(field for field in SERIES.schema if field.name != RUN)])
+    schema = pa.schema([pa.field(RUN, pa.string()), *SERIES.own])
     pairs = [(run, file) for run, some in files.items() for file in some]
     if not pairs:
         return schema.empty_table()

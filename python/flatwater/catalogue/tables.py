@@ -5,6 +5,7 @@ A table's first column is the run's number; whoever reads a catalogue sees the r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,9 +40,20 @@ class Table:
     columns: tuple[Column, ...]
 
     @cached_property
+    def own(self) -> pa.Schema:
+        """Its columns alone, as the table of one run has them."""
+        return pa.schema([pa.field(one.name, one.type) for one in self.columns])
+
+    @cached_property
     def schema(self) -> pa.Schema:
         """As it is stored: the run's number, then the columns."""
-        return pa.schema([pa.field(RUN, pa.int32()), *(pa.field(one.name, one.type) for one in self.columns)])
+        return pa.schema([pa.field(RUN, pa.int32()), *self.own])
+
+    def filled(self, rows: Sequence[tuple[object, ...]]) -> pa.Table:
+        """The table of one run, with these rows."""
+        columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
+        arrays = [pa.array(column, one.type) for column, one in zip(columns, self.columns, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=self.own)
 
 
 _CELL = Column("cell", _WHOLE, "the number of the cell in its sweep, from 0")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from flatwater.catalogue import RUN, TABLES
-from flatwater.catalogue.rows import Value, cell_rows
+from flatwater.catalogue import Column, Table
+from flatwater.catalogue.rows import cell_rows
+from flatwater.catalogue.tables import EVENTS, METRICS, SUMMARY
 from flatwater.errors import UserError
 from flatwater.notebook.chart import Chart
 from flatwater.notebook.frames import Library, converted
@@ -21,13 +22,15 @@ from flatwater.results.tags import read_tags
 from flatwater.spelling import suggest
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
-_HISTOGRAMS = pa.schema(
-    [
-        pa.field("cell", pa.int64()),
-        pa.field("kind", _WORD),
-        pa.field("latency_us", pa.float64()),
-        pa.field("count", pa.int64()),
-    ]
+_HISTOGRAMS = Table(
+    "histograms",
+    "a bucket that is not empty",
+    (
+        Column("cell", pa.int64(), "the cell"),
+        Column("kind", _WORD, "all, read, write, ..."),
+        Column("latency_us", pa.float64(), "the highest latency of the bucket"),
+        Column("count", pa.int64(), "requests"),
+    ),
 )
 
 
@@ -87,15 +90,15 @@ class LoadedRun:
 
         Columns and units are those of the table `summary` of `flatwater query --schema`.
         """
-        return self._table("summary", to)
+        return self._table(SUMMARY, to)
 
     def metrics(self, *, to: Library = "arrow") -> Any:
         """Mean and maximum of each recorded series over the measured phase: cell, layer, metric, mean, max."""
-        return self._table("metrics", to)
+        return self._table(METRICS, to)
 
     def events(self, *, to: Library = "arrow") -> Any:
         """What happened when: cell, time_s, kind, length_s, text. Dips and stalls are among them."""
-        return self._table("events", to)
+        return self._table(EVENTS, to)
 
     def names(self, cell: int | None = None) -> list[str]:
         """The recorded series as `layer.metric`, sorted: of one cell, or of all. Errors: UserError."""
@@ -144,7 +147,7 @@ class LoadedRun:
                     what = f"the histogram {kind!r} of cell {one.index} is damaged: {error}"
                     raise UserError(what, where=str(self.path)) from None
                 rows += [(one.index, kind, high_ns / 1000, count) for high_ns, count in buckets]
-        return converted(_table(_HISTOGRAMS, rows), to)
+        return converted(_HISTOGRAMS.filled(rows), to)
 
     def charts(self, cell: int | None = None) -> list[str]:
         """The names of the charts that the report has of this run, in its order. See `plot` for `cell`."""
@@ -175,11 +178,9 @@ class LoadedRun:
         of = f"{self.name}: {one.label}" if len(self._result.cells) > 1 else self.name
         return [Chart(of, alone(drawn, figure)) for drawn in draw(self._result, [one]) for figure in drawn.figures]
 
-    def _table(self, name: str, to: Library) -> Any:
-        (table,) = (one for one in TABLES if one.name == name)
-        schema = pa.schema([field for field in table.schema if field.name != RUN])
+    def _table(self, table: Table, to: Library) -> Any:
         cells = (cell.summary for cell in self._result.cells if cell.summary is not None)
-        return converted(_table(schema, [row for one in cells for row in cell_rows(one)[name]]), to)
+        return converted(table.filled([row for one in cells for row in cell_rows(one)[table.name]]), to)
 
     def _cells(self, number: int | None) -> list[Cell]:
         if number is None:
@@ -197,12 +198,6 @@ def load(path: Path | str) -> LoadedRun:
     Errors: UserError when it is no result, is damaged, or was written by a newer flatwater.
     """
     return LoadedRun(open_result(Path(path)))
-
-
-def _table(schema: pa.Schema, rows: Sequence[Iterable[Value]]) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 _Values = np.ndarray[Any, np.dtype[np.float64]]
