@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from flatwater.analysis.alike import Difference, shown
 from flatwater.analysis.compare import Comparison, Row, Side
+from flatwater.printing import figure
 from flatwater.report.document import Block, Document, Drawing, Heading, Items, Rows
 from flatwater.report.figure import Figure
 
@@ -65,24 +66,18 @@ def as_document(comparison: Comparison, figures: Sequence[Figure] = ()) -> Docum
     blocks += [Heading("Cell by cell"), Rows(HEADINGS, tuple(table_rows(comparison)), frozenset(FIGURES))]
     sentences = [text for row in comparison.rows for text in (f"{row.label}: {row.text}", *row.warnings)]
     blocks.append(Items((*sentences, *comparison.warnings)))
-    blocks += [Drawing(figure) for figure in figures]
+    blocks += [Drawing(one) for one in figures]
     title = f"{', '.join(comparison.others)} against {comparison.baseline}"
     return Document(title, comparison.rows[0].text, tuple(blocks))
 
 
 def _figures(side: Side) -> tuple[str, str, str, str]:
     return (
-        _number(side.mean),
-        _number(side.ci95),
+        figure(side.mean),
+        figure(side.ci95),
         f"{side.p95_us / 1000:.3g}" if side.p95_us is not None else "-",
         f"{side.flatness:.2f}" if side.flatness is not None else "-",
     )
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _verdict(side: Side) -> str:
