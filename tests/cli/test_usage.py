@@ -39,6 +39,7 @@ PLACES = [
     ["report", LONG, "--published", "x.md"],
     ["resume", LONG],
     ["compare", LONG, LONG],
+    ["trend", LONG],
     ["show", LONG],
     ["check", LONG],
     ["run", LONG],
@@ -114,6 +115,7 @@ def test_numbers_that_are_none(caller: Caller, tmp_path: Path, verb: str, option
         (["trace", "simulate", "result", "--policy", "lur"], "did you mean lru?"),
         (["emulate", "virident", "--file", "f", "--mount", "m"], "did you mean virident-flashmax-1400-mlc"),
         (["compare"], "RESULT: is missing"),
+        (["trend"], "DIR: is missing"),
         (["run", "--json=3", "quick"], "--json: does not take a value"),
     ],
 )

@@ -48,12 +48,16 @@ def _transition_figure(summary: CellSummary, metric: str) -> float | None:
 
 
 #: Figures of which more is better, and of which less is. Times and latencies need no line: less of them is better.
-_HIGHER = frozenset(
-    ["mean", "median", "flatness", "operations", "fast", "steady", "workload.throughput", "workload.ops_per_s", "workload.bytes_per_s", "database.hit_ratio", "cache.hit_ratio"]
-)
-_LOWER = frozenset(
-    ["client_cpu_us_per_op", "stddev", "cv_pct", "errors", "dip_depth", "dip_length_s", "workload.errors_per_s", "storage.write_amplification", "health.written_bytes_per_operation", "health.read_bytes_per_operation"]
-)
+_HIGHER = {
+    *("mean", "median", "flatness", "operations", "fast", "steady"),
+    *("workload.throughput", "workload.ops_per_s", "workload.bytes_per_s"),
+    *("database.hit_ratio", "cache.hit_ratio"),
+}
+_LOWER = {
+    *("client_cpu_us_per_op", "stddev", "cv_pct", "dip_depth", "dip_length_s"),
+    *("errors", "workload.errors_per_s", "storage.write_amplification"),
+    *("health.written_bytes_per_operation", "health.read_bytes_per_operation"),
+}
 
 
 def better_direction(metric: str) -> Literal["higher", "lower"] | None:

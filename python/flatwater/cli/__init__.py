@@ -64,6 +64,7 @@ def make_app() -> typer.Typer:
         show,
         snapshots,
         trace,
+        trend,
         tune_up,
         what_if,
     )
@@ -83,6 +84,7 @@ def make_app() -> typer.Typer:
         resume,
         report,
         compare,
+        trend,
         check,
         list,
         show,
