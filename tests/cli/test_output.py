@@ -38,6 +38,7 @@ CALLS = {
     "resume": ["resume", "small"],
     "report": ["report", "small", "--out", "new.html"],
     "compare": ["compare", "small", "small"],
+    "trend": ["trend", "small"],
     "check": ["check", "small.toml"],
     "list": ["list"],
     "show": ["show", "quick"],

@@ -43,6 +43,7 @@ PLACES = [
     ["ls", LONG],
     ["query", "select 1", "--in", LONG],
     ["tag", LONG, "a=1"],
+    ["trend", LONG],
     ["show", LONG],
     ["check", LONG],
     ["run", LONG],
@@ -119,6 +120,7 @@ def test_numbers_that_are_none(caller: Caller, tmp_path: Path, verb: str, option
         (["trace", "simulate", "result", "--policy", "lur"], "did you mean lru?"),
         (["emulate", "virident", "--file", "f", "--mount", "m"], "did you mean virident-flashmax-1400-mlc"),
         (["compare"], "RESULT: is missing"),
+        (["trend"], "DIR: is missing"),
         (["run", "--json=3", "quick"], "--json: does not take a value"),
     ],
 )

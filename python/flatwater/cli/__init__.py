@@ -69,6 +69,7 @@ def make_app() -> typer.Typer:
         snapshots,
         tag,
         trace,
+        trend,
         tune_up,
         what_if,
     )
@@ -88,6 +89,7 @@ def make_app() -> typer.Typer:
         resume,
         report,
         compare,
+        trend,
         check,
         list,
         show,
