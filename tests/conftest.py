@@ -25,8 +25,9 @@ Mount = Callable[..., Path]
 
 @pytest.fixture(scope="session", autouse=True)
 def _surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test makes a cache that this machine keeps in mind, and no width of a terminal counts."""
+    """No test makes a cache or an index that this machine keeps in mind, and no width of a terminal counts."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FLATWATER_CACHE_DIR", str(tmp_path_factory.mktemp("indexes")))
         patch.setenv("FLATWATER_STATE_DIR", str(tmp_path_factory.mktemp("caches")))
         # Workers of pytest-xdist get it.
         patch.delenv("COLUMNS", raising=False)

@@ -14,7 +14,17 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python/flatwater"
 #: Folders of data, which no import asks for: a wheel without them works until somebody uses them.
-DATA = ("devices", "experiments", "machines", "prices", "workloads", "report/templates", "report/vendor")
+DATA = (
+    "devices",
+    "experiments",
+    "machines",
+    "prices",
+    "workloads",
+    "report/templates",
+    "report/vendor",
+    "serve/static",
+    "serve/templates",
+)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
     FlatwaterError          exit 1   the run or the command failed
     ├── UserError           exit 2   the file or the arguments are wrong
     ├── ThresholdsFailed    exit 1   the run ended, and what it measured breaks a limit of its experiment
+    ├── RegressionFound     exit 1   the newest runs of an experiment are worse than those before
     ├── OutputError         exit 1   what was asked for cannot be printed
     │   └── ReaderGoneError exit 0   nobody reads it any more; says nothing
     └── Interrupted         exit 130 the user stopped it; the result is whole
@@ -40,6 +41,10 @@ class UserError(FlatwaterError):
 
 class ThresholdsFailed(FlatwaterError):
     """The run ended well, and a figure of it breaks a limit of `[thresholds]`, or cannot be held against it."""
+
+
+class RegressionFound(FlatwaterError):
+    """The newest runs of an experiment are worse than those before, and the user asked to be told by the exit code."""
 
 
 class OutputError(FlatwaterError):

@@ -39,6 +39,11 @@ PLACES = [
     ["report", LONG, "--published", "x.md"],
     ["resume", LONG],
     ["compare", LONG, LONG],
+    ["export", LONG, "--to", "x.csv"],
+    ["ls", LONG],
+    ["query", "select 1", "--in", LONG],
+    ["tag", LONG, "a=1"],
+    ["trend", LONG],
     ["show", LONG],
     ["check", LONG],
     ["run", LONG],
@@ -53,6 +58,7 @@ PLACES = [
     ["trace", "simulate", LONG],
     ["cache", "create", LONG, LONG, "--name", "db"],
     ["emulate", "intel-520", "--file", LONG, "--mount", LONG],
+    ["serve", LONG],
 ]
 
 
@@ -114,6 +120,7 @@ def test_numbers_that_are_none(caller: Caller, tmp_path: Path, verb: str, option
         (["trace", "simulate", "result", "--policy", "lur"], "did you mean lru?"),
         (["emulate", "virident", "--file", "f", "--mount", "m"], "did you mean virident-flashmax-1400-mlc"),
         (["compare"], "RESULT: is missing"),
+        (["trend"], "DIR: is missing"),
         (["run", "--json=3", "quick"], "--json: does not take a value"),
     ],
 )

@@ -56,6 +56,31 @@ PYTHON = (
         "if found.low <= limit <= found.high:",
         "analysis/test_thresholds.py::test_the_whole_interval_of_a_ratio_counts",
     ),
+    # Trends over runs.
+    _python(
+        "analysis/change_points.py",
+        "P_MAX = 0.001",
+        "P_MAX = 0.01",
+        "analysis/test_change_points.py::test_the_goals_in_small",
+    ),
+    _python(
+        "analysis/change_points.py",
+        "alone.sum() - _both_out(n, before, limit).sum()",
+        "alone.sum()",
+        "analysis/test_change_points.py::test_the_chance_is_that_of_noise[40-1.3]",
+    ),
+    _python(
+        "analysis/trend/trends.py",
+        "line.regressed_newest_runs <= newest",
+        "line.regressed_newest_runs < newest",
+        "analysis/trend/test_trends.py::test_a_regression_counts_while_it_is_among_the_newest_and_the_last_change",
+    ),
+    _python(
+        "analysis/trend/trends.py",
+        '(change.after < change.before) == (direction == "higher")',
+        "change.after < change.before",
+        "analysis/trend/test_trends.py::test_less_latency_is_better_and_a_state_is_neither",
+    ),
     # Cost.
     _python(
         "cost/life.py",

@@ -10,12 +10,12 @@ import pytest
 from lab import Lab
 from modelledlab import write_modelled
 
+from flatwater.analysis.figures import lookup_figure
 from flatwater.experiment import load
 from flatwater.report.page import render
 from flatwater.report.published import published_page
 from flatwater.results import CellSummary, Dip, open_result
 from flatwater.runner.agreement import judge_agreement
-from flatwater.runner.summary import lookup_figure
 
 RATE = "workload.rate_per_s"
 

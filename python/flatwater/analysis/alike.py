@@ -10,8 +10,9 @@ can be compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from flatwater.errors import UserError
@@ -23,6 +24,7 @@ from flatwater.experiment.record import Record
 from flatwater.experiment.roles import DECISIVE, MATTERS_WITH, Role, role_of, role_with
 from flatwater.experiment.units import print_size
 from flatwater.results import Cell, Result
+from flatwater.results.facts import MachineFacts
 from flatwater.results.stored import read_json
 
 #: Fields of machine.json that do not show that two machines differ: clocks and free memory always change.
@@ -101,9 +103,13 @@ def differences(baseline: Result, other: Result) -> list[Difference]:
     return sorted(found, key=lambda one: not one.decisive)
 
 
-def experiment_differences(baseline: Mapping[str, Any], other: Mapping[str, Any]) -> list[Difference]:
-    """The fields in which two experiments, given as whole data, differ: decisive fields first."""
-    found = _of_experiments(_run_with(baseline), _run_with(other), set())
+def experiment_differences(
+    baseline: Mapping[str, Any], other: Mapping[str, Any], swept: Set[str] = frozenset()
+) -> list[Difference]:
+    """The fields in which two experiments, given as whole data, differ: decisive fields first. `swept` ones are left
+    out.
+    """
+    found = _of_experiments(_run_with(baseline), _run_with(other), swept)
     return sorted(found, key=lambda one: not one.decisive)
 
 
@@ -120,12 +126,12 @@ def cell_differences(baseline: Cell, other: Cell) -> list[Difference]:
         if servers[0] != servers[1]:
             first, second = (", ".join(dict.fromkeys(one)) or None for one in servers)
             found.append(Difference("server", "server", first, second))
-    ours, theirs = _variables(baseline), _variables(other)
+    ours, theirs = (server_variables(cell.result.path, cell.index) for cell in (baseline, other))
     if ours and theirs:
         found += [
             Difference(f"server.{name}", "server", ours.get(name), theirs.get(name))
             for name in sorted({*ours, *theirs})
-            if ours.get(name) != theirs.get(name) and not OF_ONE_START.fullmatch(name)
+            if ours.get(name) != theirs.get(name)
         ]
     return found
 
@@ -172,7 +178,7 @@ def _plain(name: str, value: Any, kinds: Kinds) -> Any:
         return value
 
 
-def _of_experiments(ours: _Run, theirs: _Run, swept: set[str]) -> Iterator[Difference]:
+def _of_experiments(ours: _Run, theirs: _Run, swept: Set[str]) -> Iterator[Difference]:
     expected = {**_schema(ours.kinds), **_schema(theirs.kinds)}
     names = ["workload.kind", *expected, *(name for name in {**ours.fields, **theirs.fields} if name not in expected)]
     kinds = {run.kinds.get("workload") for run in (ours, theirs)}
@@ -206,7 +212,7 @@ def _where(baseline: bool, other: bool) -> Unknown:
     return "baseline" if baseline else "other" if other else ""
 
 
-def _matters(run: _Run, name: str, swept: set[str]) -> bool:
+def _matters(run: _Run, name: str, swept: Set[str]) -> bool:
     """Whether a field has an effect in a run: the parameter of an unused distribution has none."""
     if name not in MATTERS_WITH:
         return True
@@ -276,10 +282,15 @@ def _of_machines(baseline: Result, other: Result) -> Iterator[Difference]:
     if where:
         yield Difference("machine", "machine", None, None, where)
         return
-    ours, theirs = _texts(baseline.machine), _texts(other.machine)
+    ours, theirs = machine_facts(baseline.machine), machine_facts(other.machine)
     for name in dict.fromkeys([*ours, *theirs]):
-        if ours.get(name) != theirs.get(name) and not VOLATILE.search(name):
+        if ours.get(name) != theirs.get(name):
             yield Difference(f"machine.{name}", "machine", ours.get(name), theirs.get(name))
+
+
+def machine_facts(machine: MachineFacts) -> dict[str, str]:
+    """The facts of a machine as texts, by dotted names, without those that always change."""
+    return {name: text for name, text in _texts(machine).items() if not VOLATILE.search(name)}
 
 
 def _texts(tree: Any, prefix: str = "") -> dict[str, str]:
@@ -290,11 +301,14 @@ def _texts(tree: Any, prefix: str = "") -> dict[str, str]:
     return {prefix.rstrip("."): str(tree)}
 
 
-def _variables(cell: Cell) -> dict[str, Any]:
-    """The variables that the cell's (first) server reported; empty if no server did."""
-    folder = cell.result.path / "servers" / f"{cell.index:04}"
+def server_variables(result: Path, cell: int) -> dict[str, Any]:
+    """The variables that the (first) server of a cell reported, without those that differ at every start; empty if no
+    server did. Errors: UserError.
+    """
+    folder = result / "servers" / f"{cell:04}"
     for path in (folder / "variables.json", *sorted(folder.glob("*/variables.json"))):
         if path.is_file():
             found = read_json(path)
-            return found if isinstance(found, dict) else {}
+            told = found if isinstance(found, dict) else {}
+            return {name: value for name, value in told.items() if not OF_ONE_START.fullmatch(name)}
     return {}

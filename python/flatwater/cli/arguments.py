@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -61,6 +62,21 @@ def complete_url(incomplete: str) -> list[str]:
 
 #: Where the packages of MySQL and MariaDB have a server's socket: of Debian, of Red Hat, and as it is compiled in.
 _SOCKETS = ("/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock")  # noqa: S108 - looked at only
+
+
+def read_day_option(written: str, option: str) -> datetime.date:
+    """The day that an option was given. Errors: UserError at the option."""
+    from pydantic_core import PydanticCustomError
+
+    from flatwater.errors import UserError
+    from flatwater.experiment.cost import read_day
+    from flatwater.experiment.problem import explain_custom
+
+    try:
+        return read_day(written)
+    except PydanticCustomError as error:
+        raise UserError(explain_custom(error)[0], where=option, hint=f"{option} 2010-06-14") from None
+
 
 #: A file, or a name of the library.
 ExperimentFile = Annotated[

@@ -13,13 +13,9 @@ from flatwater.cli.arguments import DocumentFile, Force, Json
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.table import Table
 
-    from flatwater.analysis.alike import Difference
-    from flatwater.analysis.compare import Comparison, Row, Side
-    from flatwater.report.document import Document
+    from flatwater.analysis.compare import Comparison
 
 NAME = "compare"
 EXAMPLES = """
@@ -59,6 +55,7 @@ def verb(
     """
     from flatwater.analysis import compare
     from flatwater.analysis.compare import nothing_shared
+    from flatwater.analysis.side_by_side import as_document, difference_lines
     from flatwater.errors import UserError
     from flatwater.report.document import require_document_place, write_document
     from flatwater.results import open_result
@@ -96,101 +93,19 @@ def verb(
         console.print(f"warning: {warning}", soft_wrap=whole)
 
 
-def difference_lines(baseline: str, name: str, found: list[Difference]) -> Iterator[str]:
-    """The differences of two results, a line for each field: those that forbid a ratio first, unknown ones last of
-    each.
-    """
-    from flatwater.analysis.alike import shown
-
-    if not found:
-        return
-    yield f"{baseline} / {name} differ, besides what is swept:"
-    for one in sorted(found, key=lambda one: (not one.decisive, bool(one.unknown_in), one.role)):
-        if not one.unknown_in:
-            values = " / ".join(shown(one.field, value) for value in (one.baseline, one.other))
-            yield f"  {one.field}: {values} ({one.role})"
-    for decisive in (True, False):
-        by_side: dict[str, list[str]] = {}
-        for one in found:
-            if one.unknown_in and one.decisive == decisive:
-                by_side.setdefault(one.unknown_in, []).append(one.field)
-        for side, fields in by_side.items():
-            of = {"baseline": baseline, "other": name, "both": "both"}[side]
-            yield f"  unknown: {', '.join(fields)} (of {of})"
-
-
-#: The columns of the table, and where those of figures begin and end.
-_HEADINGS = ("cell", "result", "mean", "95 % ±", "p95 ms", "flat", "ratio", "verdict")
-_FIGURES = range(2, 7)
-
-
 def table(comparison: Comparison) -> Table:
     """A line for each cell and result: mean with its margin, p95, flatness, verdict, ratio to the baseline."""
     from rich import box
     from rich.table import Table
 
+    from flatwater.analysis.side_by_side import FIGURES, HEADINGS, table_rows
+
     found = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for place, heading in enumerate(_HEADINGS):
-        if place in _FIGURES:
+    for place, heading in enumerate(HEADINGS):
+        if place in FIGURES:
             found.add_column(heading, justify="right", no_wrap=heading != "ratio")
         else:
             found.add_column(heading, overflow="fold")
     for row in table_rows(comparison):
         found.add_row(*row)
     return found
-
-
-def table_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
-    """The rows of the table as text. All results of a cell stand together, cells in the baseline's order."""
-    by_cell: dict[str, list[Row]] = {}
-    for row in comparison.rows:
-        by_cell.setdefault(row.label, []).append(row)
-    for label, rows in by_cell.items():
-        first = rows[0]
-        yield (
-            f"{label} {first.unit}",
-            comparison.baseline,
-            *_figures(first.baseline),
-            "1",
-            _verdict(first.baseline),
-        )
-        for row in rows:
-            ratio = (
-                f"{row.ratio:.3g}" if row.ratio is not None else "-" if row.comparable == "yes" else "not comparable"
-            )
-            yield ("", row.name, *_figures(row.other), ratio, _verdict(row.other))
-
-
-def as_document(comparison: Comparison) -> Document:
-    """The comparison as a page or as Markdown: what differs, the table, and each ratio in a sentence."""
-    from flatwater.report.document import Block, Document, Heading, Items, Rows
-
-    blocks: list[Block] = []
-    for name, found in comparison.differences.items():
-        if lines := list(difference_lines(comparison.baseline, name, found)):
-            blocks += [Heading(lines[0].rstrip(":")), Items(tuple(line.strip() for line in lines[1:]))]
-    blocks += [Heading("Cell by cell"), Rows(_HEADINGS, tuple(table_rows(comparison)), frozenset(_FIGURES))]
-    sentences = [text for row in comparison.rows for text in (f"{row.label}: {row.text}", *row.warnings)]
-    blocks.append(Items((*sentences, *comparison.warnings)))
-    title = f"{', '.join(comparison.others)} against {comparison.baseline}"
-    return Document(title, comparison.rows[0].text, tuple(blocks))
-
-
-def _figures(side: Side) -> tuple[str, str, str, str]:
-    return (
-        _number(side.mean),
-        _number(side.ci95),
-        f"{side.p95_us / 1000:.3g}" if side.p95_us is not None else "-",
-        f"{side.flatness:.2f}" if side.flatness is not None else "-",
-    )
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def _verdict(side: Side) -> str:
-    repeats = f" ({side.repeats} runs)" if side.repeats > 1 else ""
-    return (side.verdict or "unknown") + repeats

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.cli.arguments import DocumentFile, Force, Json
+from flatwater.cli.arguments import DocumentFile, Force, Json, read_day_option
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def verb(
     if out is not None:
         require_document_place(out, force=force)
     told = tuple(_item(written) for written in item or ())
-    day = None if date is None else _day(date)
+    day = None if date is None else read_day_option(date, "--date")
     found, differing = _candidates(runs, set_, cell)
     book = read_book(read_price_files(found, prices or []))
     asked = Asked(years, day, load or None, told, "" if anyway else differing)
@@ -114,20 +113,6 @@ def _item(written: str) -> CostItem:
         hint = "--item LINE=QUANTITY, as in --item intel-910-400-2012=2"
         raise UserError(f"{written} is no line with a quantity", where="--item", hint=hint)
     return CostItem(line=name, quantity=quantity)
-
-
-def _day(written: str) -> datetime.date:
-    """Errors: UserError."""
-    from pydantic_core import PydanticCustomError
-
-    from flatwater.errors import UserError
-    from flatwater.experiment.cost import read_day
-    from flatwater.experiment.problem import explain_custom
-
-    try:
-        return read_day(written)
-    except PydanticCustomError as error:
-        raise UserError(explain_custom(error)[0], where="--date", hint="--date 2010-06-14") from None
 
 
 def _candidates(runs: list[str], changes: list[str] | None, cell: int | None) -> tuple[list[Candidate], str]:

@@ -67,12 +67,16 @@ def own_alone(path: Path) -> None:
                 write_atomic(path, iter(lambda: source.read(_PIECE_BYTES), b""))
 
 
-def write_new(path: Path, text: str) -> None:
-    """Writes a file that is not there yet, at once or not at all. Errors: FileExistsError, OSError."""
+def write_new(path: Path, text: str | bytes | Iterable[str] | Iterable[bytes]) -> None:
+    """Writes a file that is not there yet, at once or not at all. The text may come in pieces.
+
+    Errors: FileExistsError, OSError; nothing is left beside it then.
+    """
     folder = os.open(path.parent, FOLDER_FLAGS)
     try:
         with _new_file(folder, 0o666) as (partial, handle):
-            handle.write(text.encode())
+            for piece in [text] if isinstance(text, str | bytes) else text:
+                handle.write(piece if isinstance(piece, bytes) else piece.encode())
             handle.flush()
             publish(folder, partial, path.name)
     finally:

@@ -155,12 +155,13 @@ def _columns(block: Rows) -> list[str]:
     return ["  " + "  ".join(cell(place, text) for place, text in enumerate(row)).rstrip() for row in rows]
 
 
-def as_html(document: Document) -> str:
-    """The document as one HTML page that opens offline."""
+def as_html(document: Document, *, home: str = "") -> str:
+    """The document as one HTML page that opens offline; `home` as of `rendered`."""
     figures = [block.figure for block in document.blocks if isinstance(block, Drawing)]
     return rendered(
         "document.html",
         title=document.title,
+        home=home,
         figures=figures,
         scripted=bool(figures),
         document=document,

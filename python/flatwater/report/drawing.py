@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from flatwater.report.charts import CELL_CHARTS, SWEEP_CHARTS, WANTED
+from flatwater.report.charts import CELL_CHARTS, SWEEP_CHARTS, CellChart, wanted_by
 from flatwater.report.figure import Figure, Json
-from flatwater.report.recorded import COARSE_SHARE, Recorded, buckets_for, encode_values, read
+from flatwater.report.recorded import COARSE_SHARE, Recorded, Wanted, buckets_for, encode_values, read
 from flatwater.report.swept import arrange
 from flatwater.results import Cell, Result
 
@@ -78,23 +78,26 @@ def drawn_cells(result: Result) -> list[Cell]:
     return [cell for cell in result.cells if cell.summary is not None or cell.journal.exists()][:CELLS_DRAWN_MAX]
 
 
-def draw(result: Result, cells: list[Cell] | None = None) -> Iterator[DrawnCell]:
+def draw(
+    result: Result, cells: list[Cell] | None = None, charts: Sequence[CellChart] = CELL_CHARTS
+) -> Iterator[DrawnCell]:
     """Reads and draws the cells, one after the other: those given, or all that have charts."""
+    wanted = wanted_by(charts)
     cells = drawn_cells(result) if cells is None else cells
-    buckets = buckets_for(len(cells), max(map(_lines_of, cells), default=1))
+    buckets = buckets_for(len(cells), max((_lines_of(cell, wanted) for cell in cells), default=1))
     for cell in cells:
-        recorded = read(cell, WANTED, buckets)
-        figures = [figure for chart in CELL_CHARTS for figure in chart.draw(recorded)]
+        recorded = read(cell, wanted, buckets)
+        figures = [figure for chart in charts for figure in chart.draw(recorded)]
         for trace in (trace for figure in figures for trace in figure.data if "series" in trace):
             if "stackgroup" not in trace and _needs_dots(recorded, trace):
                 trace |= {"mode": "lines+markers", "marker": {"size": 4, "color": trace["line"]["color"]}}
         yield DrawnCell(recorded, figures)
 
 
-def _lines_of(cell: Cell) -> int:
+def _lines_of(cell: Cell, wanted: Wanted) -> int:
     """The number of lines of a cell, with a strip counted as a part of a fine line."""
-    names = {f"{layer}.{metric}" for layer, metric in cell.metrics()} - {*WANTED.undrawn}
-    fine = len(names & {*WANTED.fine})
+    names = {f"{layer}.{metric}" for layer, metric in cell.metrics()} - {*wanted.undrawn}
+    fine = len(names & {*wanted.fine})
     return max(1, round(fine + COARSE_SHARE * (len(names) - fine)))
 
 

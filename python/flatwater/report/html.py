@@ -31,26 +31,44 @@ class Script:
     source: str
 
 
-def rendered(template: str, *, title: str, figures: Sequence[Figure], scripted: bool = True, **parts: object) -> str:
+def rendered(
+    template: str, *, title: str, figures: Sequence[Figure], scripted: bool = True, home: str = "", **parts: object
+) -> str:
     """The page of `template` as text, with `figures` as the charts that stand before those of the cells.
 
-    `scripted` is false for a page without charts: it has no script. `parts` is what else the template names.
+    `scripted` is false for a page without charts: it has no script. `home` is where its link to all runs leads, if
+    `flatwater serve` shows the page. `parts` is what else the template names.
     """
-    scripts = [_script("errors.js"), _plotly(), _script("page.js")] if scripted else []
-    data = {"template": TEMPLATE, "dark": DARK, "sweep": [figure.as_json() for figure in figures]}
+    scripts = _scripts() if scripted else []
     return (
-        _environment()
+        environment("flatwater.report")
         .get_template(template)
         .render(
             policy=_policy(scripts),
-            css=Markup(_text("page.css")),  # noqa: S704 ours
+            css=Markup(text_of("page.css")),  # noqa: S704 ours
             scripts=scripts,
             title=title,
-            report_data=embedded(data),
+            home=home,
+            report_data=page_data(figures),
             version=__version__,
             **parts,
         )
     )
+
+
+def page_data(figures: Sequence[Figure] = ()) -> Markup:
+    """What page.js draws from: the style of all charts, and the figures before those of the cells."""
+    return embedded({"template": TEMPLATE, "dark": DARK, "sweep": [figure.as_json() for figure in figures]})
+
+
+def page_policy(*, scripted: bool = True) -> str:
+    """The policy of a page, as the header `Content-Security-Policy` has it."""
+    return _policy(_scripts() if scripted else [])
+
+
+@cache
+def _scripts() -> list[Script]:
+    return [_script("errors.js"), _plotly(), _script("page.js")]
 
 
 def _policy(scripts: list[Script]) -> str:
@@ -64,16 +82,16 @@ def _policy(scripts: list[Script]) -> str:
 
 def embedded(value: Any) -> Markup:
     """JSON for a <script type="application/json">: nothing in it can end the script or begin markup."""
-    text = json.dumps(_seen(value), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(seen(value), separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
 
 
-def _seen(value: Any) -> Any:
+def seen(value: Any) -> Any:
     """The same JSON with the texts as `_visible` has them, the names of its fields among them: charts draw them."""
     if isinstance(value, dict):
-        return {_visible(name): _seen(one) for name, one in value.items()}
+        return {_visible(name): seen(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_seen(one) for one in value]
+        return [seen(one) for one in value]
     return _visible(value)
 
 
@@ -83,9 +101,10 @@ def _visible(value: object) -> object:
 
 
 @cache
-def _environment() -> Environment:
+def environment(package: str) -> Environment:
+    """The templates of a package: they escape all text, and show what would act unseen."""
     return Environment(
-        loader=PackageLoader("flatwater.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         finalize=_visible,
         undefined=StrictUndefined,
@@ -94,12 +113,13 @@ def _environment() -> Environment:
     )
 
 
-def _text(name: str) -> str:
+def text_of(name: str) -> str:
+    """A file of the templates: page.css, page.js, errors.js."""
     return resources.files("flatwater.report").joinpath("templates", name).read_text("utf-8")
 
 
 def _script(name: str) -> Script:
-    return _allowed(_text(name))
+    return _allowed(text_of(name))
 
 
 def _plotly() -> Script:

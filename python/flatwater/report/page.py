@@ -28,6 +28,7 @@ from flatwater.report.tables import (
 )
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
 from flatwater.results.phases import began_s
+from flatwater.results.tags import Tags, read_tags
 
 #: The most rows of the machine's table, and the most marks listed for a cell; the rest is only counted.
 ROWS_MAX = 300
@@ -59,20 +60,24 @@ def write_page(result: Result, out: Path, *, force: bool = False) -> Path:
     return out
 
 
-def render(result: Result) -> str:
-    """The whole page as text."""
+def render(result: Result, *, home: str = "") -> str:
+    """The whole page as text; `home` as of `rendered`."""
     shown_cells = drawn_cells(result)
     published, shapes, differs = published_table(result), shape_table(result), contrast(result)
+    tags, damaged = _tags(result)
     return rendered(
         "page.html",
         title=result.manifest.title or result.name,
+        home=home,
         figures=sweep_figures(result),
         result=result,
+        tags=list(tags.tags.items()),
+        note=tags.note,
         about=_word(result.experiment.get("about")),
         source=_word(result.experiment.get("source")),
         contents=_contents(result, published=published, shapes=shapes, differs=differs),
         headline=sentences.headline(result),
-        notices=sentences.notices(result),
+        notices=[*sentences.notices(result), *damaged],
         bounds=bounds(result),
         has_bounds=any(cell.summary is not None and cell.summary.bound for cell in result.cells),
         bound_word=bound_word,
@@ -121,6 +126,14 @@ def _contents(result: Result, *, published: Table, shapes: Table, differs: Contr
         (True, "experiment", "The experiment"),
     ]
     return [(anchor, words) for there, anchor, words in found if there]
+
+
+def _tags(result: Result) -> tuple[Tags, list[sentences.Notice]]:
+    """The user's tags; without them, a notice that they are damaged: the figures are not."""
+    try:
+        return read_tags(result.path), []
+    except UserError as error:
+        return Tags(), [sentences.Notice("warning", f"The tags are left out: {error}.")]
 
 
 def _by_setting(result: Result) -> list[tuple[Cell, bool]]:

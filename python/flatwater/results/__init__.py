@@ -7,6 +7,7 @@
       summary.json        one entry a cell, as `flatwater run --json` prints them; the agreement with what was published
       series.parquet      cell, layer, metric, time_s, value
       histograms.parquet  cell, kind, time_s, hdr (HdrHistogram V2+DEFLATE, ns)
+      tags.json           tags and a note of the user's, if there are any (`flatwater tag`)
       cells/NNNN/         a cell that is still running, or that a killed run left: its journal
 
 While a cell runs, each second is one line of `journal.jsonl`; a torn last line is dropped on reading.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TypedDict, cast, get_args, get_origin, get_type_hints
 
 
@@ -71,7 +72,7 @@ def facts_of(told: Mapping[str, object]) -> MachineFacts:
 
 
 def _sound(told: Mapping[str, object], kind: type) -> dict[str, object]:
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     found: dict[str, object] = {}
     for name, value in told.items():
         hint = hints.get(name)
@@ -85,6 +86,11 @@ def _sound(told: Mapping[str, object], kind: type) -> dict[str, object]:
         elif hint is None or _is(value, hint):
             found[name] = value
     return found
+
+
+@cache
+def _hints(kind: type) -> dict[str, type]:
+    return get_type_hints(kind)
 
 
 def _is(value: object, kind: type) -> bool:

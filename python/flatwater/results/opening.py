@@ -21,17 +21,16 @@ def open_result(path: Path | str) -> Result:
     Errors: UserError when it is not a result folder, is damaged, or was written by a newer flatwater.
     """
     path = Path(path)
-    if not exists(path / "flatwater.json"):
-        raise _no_result(path)
-    manifest = _read_manifest(path)
-    experiment, machine = _read_experiment(path), _read_machine(path)
+    require_result(path)
+    manifest = read_manifest(path)
+    experiment, machine = _read_experiment(path), read_machine(path)
     # For a running or killed run, `summary.json` has the state before that run. Only the folders of the cells show
     # which cells are complete now.
     over = manifest.status != "running"
     summaries: dict[int, CellSummary] = {}
     agreement: Agreement | None = None
     if exists(path / "summary.json"):
-        summaries, agreement = _read_summaries(path / "summary.json")
+        summaries, agreement = read_summaries(path / "summary.json")
     result = Result(path, manifest, experiment, machine, [], agreement if over else None)
     for plan in sorted(manifest.cells, key=lambda plan: plan.index):
         cell = Cell(result, plan, summaries.get(plan.index) if over else None)
@@ -41,14 +40,16 @@ def open_result(path: Path | str) -> Result:
     return result
 
 
-def _no_result(path: Path) -> UserError:
-    """Why a path is not a result folder."""
+def require_result(path: Path) -> None:
+    """Errors: UserError for a path that is not a result folder, with the reason."""
+    if exists(path / "flatwater.json"):
+        return
     hint = "give the folder that `flatwater run` or `flatwater import` printed"
     found = exists(path)
     _require_enterable(path)
     if found:
-        return UserError("not a flatwater result (no flatwater.json in it)", where=str(path), hint=hint)
-    return UserError("no such folder", where=str(path), hint=guessed_path(path) or hint)
+        raise UserError("not a flatwater result (no flatwater.json in it)", where=str(path), hint=hint)
+    raise UserError("no such folder", where=str(path), hint=guessed_path(path) or hint)
 
 
 def _require_enterable(path: Path) -> None:
@@ -70,7 +71,8 @@ def require_known_version(raw: Any, folder: Path) -> None:
         raise UserError(what, where=str(folder), hint="upgrade flatwater")
 
 
-def _read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> Manifest:
+    """What a result folder says of itself. Errors: UserError: damaged, or of a newer flatwater."""
     raw = read_json(path / "flatwater.json")
     require_known_version(raw, path)
     return validate(Manifest, raw, path / "flatwater.json")
@@ -83,14 +85,16 @@ def _read_experiment(path: Path) -> dict[str, Any]:
         raise UserError(f"cannot read experiment.toml: {error}", where=str(path)) from None
 
 
-def _read_machine(path: Path) -> MachineFacts:
+def read_machine(path: Path) -> MachineFacts:
+    """The machine of a result folder; empty if it tells none. Errors: UserError."""
     machine = read_json(path / "machine.json") if exists(path / "machine.json") else {}
     if not isinstance(machine, dict):
         raise UserError("machine.json is not an object", where=str(path))
     return facts_of(machine)
 
 
-def _read_summaries(path: Path) -> tuple[dict[int, CellSummary], Agreement | None]:
+def read_summaries(path: Path) -> tuple[dict[int, CellSummary], Agreement | None]:
+    """The cells of a `summary.json` by their numbers, and the agreement with what was published. Errors: UserError."""
     whole = read_json(path)
     cells = whole.get("cells") if isinstance(whole, dict) else None
     if not isinstance(cells, list):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -81,32 +81,47 @@ class Series:
 EMPTY = Series(np.empty(0), np.empty(0))
 
 
-def read_journal(path: Path) -> Iterator[JournalLine]:
-    """The complete lines of a journal. It ends at a torn last line, which a killed run may have left."""
+def open_journal(path: Path) -> BinaryIO:
+    """A journal, open for reading. Errors: FileNotFoundError; UserError if it cannot be read or is no regular file."""
     try:
         # Non-blocking, because opening a FIFO with this name would wait for its writer.
         handle = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     except FileNotFoundError:
-        return
+        raise
     except OSError as error:
         raise UserError(f"cannot read it: {error.strerror}", where=str(path)) from None
+    if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
+        handle.close()
+        raise UserError("it is not a file", where=str(path), hint="move it away")
+    return handle
+
+
+def read_journal(path: Path) -> Iterator[JournalLine]:
+    """The complete lines of a journal. It ends at a torn last line, which a killed run may have left."""
+    try:
+        handle = open_journal(path)
+    except FileNotFoundError:
+        return
     with handle:
-        if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
-            raise UserError("it is not a file", where=str(path), hint="move it away")
         for number, raw in enumerate(handle, 1):
             if not raw.endswith(b"\n"):
                 return
-            try:
-                line = json.loads(raw)
-            except (ValueError, RecursionError) as error:
-                raise UserError(
-                    f"line {number} is not JSON: {error}",
-                    where=str(path),
-                    hint="the result was damaged after it was written; a resumed run keeps it aside",
-                ) from None
-            if not _is_journal_line(line):
-                raise UserError(f"line {number} is no interval and no event", where=str(path))
-            yield line
+            yield journal_line(raw, number, path)
+
+
+def journal_line(raw: bytes, number: int, path: Path) -> JournalLine:
+    """A whole line of a journal; `number` counts from 1. Errors: UserError if no run wrote such a line."""
+    try:
+        line = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            f"line {number} is not JSON: {error}",
+            where=str(path),
+            hint="the result was damaged after it was written; a resumed run keeps it aside",
+        ) from None
+    if not _is_journal_line(line):
+        raise UserError(f"line {number} is no interval and no event", where=str(path))
+    return cast("JournalLine", line)
 
 
 def _is_journal_line(line: Any) -> bool:

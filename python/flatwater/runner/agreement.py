@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from flatwater.analysis.figures import lookup_figure
 from flatwater.analysis.rank import kendall_tau
 from flatwater.experiment import Expectation, Experiment
 from flatwater.experiment.expected import AS_PUBLISHED, agrees_with
@@ -13,7 +14,6 @@ from flatwater.results import Agreement, Cell, CellSummary, Finding, Result
 from flatwater.results.agreement import Count
 from flatwater.results.schema import FieldValues
 from flatwater.runner.contrasts import find_contrasts
-from flatwater.runner.summary import lookup_figure
 
 #: The errors that the last columns of the table count.
 _NEAR = {"within_10_pct": 0.10, "within_15_pct": 0.15, "within_25_pct": 0.25}

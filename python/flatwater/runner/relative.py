@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from flatwater.analysis.figures import lookup_figure
 from flatwater.experiment import Experiment
 from flatwater.experiment.lookup import positions_of, published_for
 from flatwater.experiment.published import PublishedFigure
 from flatwater.results import Cell, Published, Result
-from flatwater.runner.summary import lookup_figure
 
 
 def fill_relative(experiment: Experiment, result: Result) -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict
-
-import numpy as np
+from typing import TypedDict
 
 from flatwater.analysis import analyse, find_transition
 from flatwater.analysis.bound import diagnose, gather, server_folder, with_interruptions
+from flatwater.analysis.figures import lookup_figure
 from flatwater.analysis.load_hosts import load_host_warnings
 from flatwater.experiment import Experiment, Fileio, Observed, PlannedCell, PublishedFigure, published_for
 from flatwater.health.modelled import modelled_health
 from flatwater.probe.disk import storage_warning
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
-from flatwater.results.phases import APPROACH, MEASURE, began_s, measured_phases, measured_samples
+from flatwater.results.phases import APPROACH, MEASURE, measured_phases, measured_samples
 from flatwater.results.schema import CellStatus, FieldValues, JournalLine, ServerFacts, Transition, now_utc
 from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.journal import Journal
@@ -267,39 +266,3 @@ def _agrees(figure: PublishedFigure, summary: CellSummary, ours: float | None) -
 
 #: Figures of the summary's dips.
 _OF_DIPS = ("dip_period_s", "dip_depth", "dip_length_s")
-#: Figures of the summary's transition.
-_OF_TRANSITION = ("fast", "steady", "transition_s", "transition_begin_s", "transition_end_s")
-
-
-def lookup_figure(summary: CellSummary, metric: str) -> float | None:
-    """A figure of the summary by its name: `mean`, `latency_us.p95`, `transition_s`. Of a series it is the mean, or
-    with `.max` the maximum. Of dips it is the median (the depth is 0 if a series has none).
-    """
-    value: Any = summary
-    series = summary.metrics.get(metric.removesuffix(".max"))
-    if series is not None:
-        value = series.max if metric.endswith(".max") else series.mean
-    elif metric in ("dip_depth", "dip_length_s"):
-        sizes = [dip.depth if metric == "dip_depth" else dip.length_s for dip in summary.dips]
-        none = 0.0 if metric == "dip_depth" and summary.verdict is not None else None
-        value = float(np.median(sizes)) if sizes else none
-    elif metric in _OF_TRANSITION:
-        value = _transition_figure(summary, metric)
-    elif metric == "cv_pct":
-        value = 100 * summary.stddev / summary.mean if summary.mean and summary.stddev is not None else None
-    else:
-        for part in metric.split("."):
-            value = getattr(value, part, None)
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _transition_figure(summary: CellSummary, metric: str) -> float | None:
-    transition = summary.transition
-    if transition is None:
-        return None
-    if metric in ("fast", "steady"):  # `steady` of the summary itself says whether the run was
-        return transition.fast if metric == "fast" else transition.steady
-    if metric == "transition_s":
-        return transition.transition_s
-    at_s = transition.begin_s if metric == "transition_begin_s" else transition.end_s
-    return None if at_s is None else at_s - began_s(summary.phases)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from flatwater.analysis.baseline import ratio_to
+from flatwater.analysis.figures import lookup_figure
 from flatwater.analysis.thresholds import Figures, Ratio, Told, judge
 from flatwater.cost import Asked, Candidate, Comparison, candidate_of, compare_costs, read_book
 from flatwater.errors import UserError
@@ -15,7 +16,6 @@ from flatwater.experiment import PlannedCell
 from flatwater.results import Cell, CellSummary, Result, Series
 from flatwater.results.phases import measured_samples
 from flatwater.results.schema import ThresholdResult
-from flatwater.runner.summary import lookup_figure
 
 #: Reads one measured series by layer and metric.
 Measured = Callable[[str, str], Series]

@@ -6,6 +6,8 @@ its test in `tests/report/charts/test_NAME.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flatwater.report.charts.array import Array
 from flatwater.report.charts.cache import UNDRAWN as UNDRAWN_OF_CACHE
 from flatwater.report.charts.cache import Cache
@@ -87,11 +89,17 @@ UNDRAWN = frozenset(
     | {*each("database", "dirty_pct"), *each("database", "pages_flushed_per_s")}
 )
 
-WANTED = Wanted(
-    fine=frozenset(series for chart in CELL_CHARTS for series in chart.fine),
-    coarse=frozenset(series for chart in CELL_CHARTS for series in chart.coarse),
-    together=tuple(frozenset(group) for chart in CELL_CHARTS for group in chart.together),
-    undrawn=UNDRAWN,
-)
 
-__all__ = ["CELL_CHARTS", "SWEEP_CHARTS", "WANTED", "CellChart", "SweepChart"]
+def wanted_by(charts: Sequence[CellChart]) -> Wanted:
+    """The series that these charts draw."""
+    return Wanted(
+        fine=frozenset(series for chart in charts for series in chart.fine),
+        coarse=frozenset(series for chart in charts for series in chart.coarse),
+        together=tuple(frozenset(group) for chart in charts for group in chart.together),
+        undrawn=UNDRAWN,
+    )
+
+
+WANTED = wanted_by(CELL_CHARTS)
+
+__all__ = ["CELL_CHARTS", "SWEEP_CHARTS", "WANTED", "CellChart", "SweepChart", "wanted_by"]

@@ -90,6 +90,21 @@
     return Plotly.newPlot(plot, coloured(data), layout, CONFIG);
   }
 
+  // What grows (`flatwater serve`) is handed in again and again: a figure, and its traces with their points. Whoever
+  // has zoomed keeps what is shown.
+  function show(parent, figure, data) {
+    const plot = document.getElementById("chart-" + figure.key);
+    if (!plot) return draw(frame(parent, figure), figure, data);
+    const before = drawn.get(plot).figure;
+    const home = before.layout.xaxis.range.map(Number);
+    const zoomed = plot.layout?.xaxis?.range?.some((end, i) => Math.abs(Number(end) - home[i]) > 1e-9);
+    if (!zoomed && plot.layout?.xaxis) plot.layout.xaxis.range = figure.layout.xaxis.range.slice();
+    plot.style.height = figure.height + "px";
+    drawn.set(plot, { figure, data });
+    return redraw(plot);
+  }
+  window.flatwater = { show, drop, times, resolve };
+
   function drop(plot) {
     Plotly.purge(plot);
     drawn.delete(plot);

@@ -1,0 +1,94 @@
+"""All runs below some folders, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from flatwater.catalogue.find import Place, find_results
+from flatwater.catalogue.index import (
+    RUNS_MIN,
+    Kept,
+    chosen,
+    joined,
+    nothing,
+    now_ns,
+    of_rows,
+    read_index,
+    stamp,
+    write_index,
+)
+from flatwater.catalogue.rows import Rows, read_rows
+from flatwater.catalogue.tables import RUN
+from flatwater.errors import UserError
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The runs of some folders. A run's name in it is its path, as other commands take it."""
+
+    #: The paths of the runs.
+    runs: list[str]
+    #: By the names of `tables.TABLES`; the first column, `run`, is the path.
+    tables: dict[str, pa.Table]
+    #: Path of a result, or of a folder -> why it, or a part of it, is left out.
+    left_out: dict[str, str]
+
+
+def read_catalogue(paths: Sequence[Path]) -> Catalogue:
+    """The runs in and below the folders. What is no sound result is left out, and named.
+
+    Errors: UserError for a path that is no folder, or cannot be read.
+    """
+    kept = nothing()
+    left_out: dict[str, str] = {}
+    for place in find_results(paths):
+        found, without = _read(place)
+        left_out |= place.left_out | {place.shown(run): why for run, why in without.items()}
+        named = Kept([place.shown(run) for run in found.runs], found.stamps, found.tables)
+        kept = joined(kept, named) if kept.runs else named
+    paths_of_runs = pa.array(kept.runs, pa.string())
+    tables = {}
+    for name, table in kept.tables.items():
+        numbers = table[RUN].combine_chunks()
+        names = pa.DictionaryArray.from_arrays(numbers, paths_of_runs)
+        tables[name] = table.set_column(0, pa.field(RUN, names.type), names)
+    return Catalogue(kept.runs, tables, left_out)
+
+
+def _read(place: Place) -> tuple[Kept, dict[str, str]]:
+    """The rows of a place's results, and what is left out. The index has what did not change."""
+    indexed = read_index(place.path) if len(place.found) >= RUNS_MIN else nothing()
+    at = {run: number for number, run in enumerate(indexed.runs)}
+    began_ns = now_ns()
+    fresh: list[int] = []
+    runs: list[str] = []
+    stamps: list[str] = []
+    rows: list[Rows] = []
+    left_out: dict[str, str] = {}
+    for run in place.found:
+        folder = place.path / run
+        now = stamp(str(folder), began_ns)
+        number = at.get(run)
+        if number is not None and now and indexed.stamps[number] == now:
+            fresh.append(number)
+            continue
+        try:
+            read = read_rows(folder)
+        except UserError as error:
+            left_out[run] = str(error)
+            continue
+        if read.left_out is not None:
+            left_out[run] = read.left_out
+        # What is told of a result must be told the next time too, and a file may have changed while it was read.
+        whole = not read.unfinished and read.left_out is None and now == stamp(str(folder), began_ns)
+        runs.append(run)
+        stamps.append(now if whole else "")
+        rows.append(read.rows)
+    found = joined(chosen(indexed, fresh), of_rows(runs, stamps, rows))
+    if len(place.found) >= RUNS_MIN and (any(stamps) or len(fresh) < len(indexed.runs)):
+        write_index(place.path, found)
+    return found, left_out

@@ -1,0 +1,64 @@
+"""`flatwater serve`: results, and runs while they are made, in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from flatwater.serve import Served
+
+NAME = "serve"
+EXAMPLES = """\
+[bold]Examples[/bold]
+
+flatwater serve                        the results in ./results, at http://127.0.0.1:8765/
+
+flatwater serve results /mnt/old --port 0     any free port
+
+ssh -L 8765:localhost:8765 db1 flatwater serve results     of another machine
+
+flatwater serve --host 0.0.0.0         others may look, with the token of the printed address
+"""
+
+#: Where `flatwater run` puts its results.
+DEFAULT_FOLDER = Path("results")
+DEFAULT_PORT = 8765
+
+
+def verb(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="DIR", help="Folders with results, or results. [dim]Default: results[/dim]"),
+    ] = None,
+    port: Annotated[
+        int, typer.Option("--port", "-p", min=0, max=65535, help="Where to listen; 0 takes any free port.")
+    ] = DEFAULT_PORT,
+    host: Annotated[
+        str, typer.Option(help="Whom to listen for. Other than this machine's own address, it takes a token.")
+    ] = "127.0.0.1",
+) -> None:
+    """Show results, and runs while they are made, in a browser.
+
+    The list of runs with their verdicts, the report of each, several side by side, and every second of a run under
+    way, whichever flatwater of this machine runs it. /metrics has the runs under way for Prometheus.
+
+    It only reads: nothing is written into a result, and nothing else of the folders is shown. Ctrl-C ends it.
+    """
+    from flatwater.serve import serve
+
+    serve(folders or [DEFAULT_FOLDER], host, port, _tell)
+
+
+def _tell(served: Served) -> None:
+    places = ", ".join(str(root) for root in served.roots)
+    typer.echo(f"serving {places} at {served.url}")
+    if served.reachable:
+        typer.echo(
+            "warning: other machines reach it, over a connection that is not encrypted; "
+            "the token in the address lets whoever has it look",
+            err=True,
+        )
+    typer.echo("Ctrl-C ends it.")

@@ -1,0 +1,24 @@
+"""The page that lives: `flatwater serve` shows results, and runs while they are made. It only reads.
+
+    app.py          the addresses, and what each answers
+    guard.py        who may ask: this machine's names, one origin, a token where others reach it
+    port.py         the port, and who has it
+    server.py       the server, from its start until it is ended
+    folders.py      the results in the served folders
+    listed.py       one result in the list
+    catalogue.py    all results: found, read once, filtered, in pages
+    sparkline.py    the small line of a result in the list
+    drawn.py        reports and comparisons, drawn when they are asked for and kept for a while
+    writers.py      which process writes a result
+    tail.py         what the journal of a cell has said so far
+    watch.py        one run while it is made, as messages for its page
+    hub.py          who watches which run
+    metrics.py      the runs under way, as OpenMetrics
+
+Nothing is written into a result, and nothing that is not a result is shown. Results come from anywhere: all text is
+escaped, and no text of an address becomes a path.
+"""
+
+from flatwater.serve.server import Served, serve
+
+__all__ = ["Served", "serve"]

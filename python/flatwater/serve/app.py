@@ -1,0 +1,220 @@
+"""The addresses, and what each answers."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from flatwater import __version__
+from flatwater.errors import FlatwaterError
+from flatwater.report.html import environment, page_data, page_policy, text_of
+from flatwater.report.images import PLOTLY
+from flatwater.serve.catalogue import SORTS, Catalogue, Query
+from flatwater.serve.drawn import Drawn
+from flatwater.serve.guard import POLICY, Access, Guard
+from flatwater.serve.hub import Hub
+from flatwater.serve.listed import Listed
+from flatwater.serve.metrics import CONTENT_TYPE, Metrics
+
+#: Results of one comparison at most.
+COMPARED_MAX = 12
+#: The most letters of a search.
+TEXT_MAX = 200
+#: Statuses and limits that can be filtered for.
+STATUSES = ("running", "complete", "interrupted", "failed")
+LIMITS = ("kept", "broken")
+_EVENTS = "text/event-stream"
+#: plotly sets styles of its own.
+_LIVE_POLICY = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(
+    "img-src 'self' data:", "img-src 'self' data: blob:"
+)
+
+
+def make_app(catalogue: Catalogue, hub: Hub, access: Access) -> ASGIApp:
+    """The application: it shows the results of `catalogue` and what `hub` hears of runs to whom `access` lets in."""
+    pages = Pages(catalogue, hub)
+    routes = [
+        Route("/", pages.list),
+        Route("/run/{key}", pages.report),
+        Route("/run/{key}/live", pages.live),
+        Route("/run/{key}/events", pages.events),
+        Route("/run/{key}/sparkline.svg", pages.sparkline),
+        Route("/compare", pages.compare),
+        Route("/metrics", pages.metrics),
+        Route("/static/{name}", _static),
+    ]
+    handlers: Mapping[type[Exception] | int, Callable[[Request, Exception], Response]] = {
+        404: lambda request, error: message(404, "There is no such page."),
+        FlatwaterError: _told,
+    }
+    return Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(Guard, access=access)])
+
+
+class Pages:
+    """The answers."""
+
+    def __init__(self, catalogue: Catalogue, hub: Hub) -> None:
+        self._catalogue = catalogue
+        self._hub = hub
+        self._drawn = Drawn()
+        self._metrics = Metrics()
+
+    async def list(self, request: Request) -> Response:
+        """The list of results."""
+        query = query_of(request.query_params)
+        listing = await run_in_threadpool(self._catalogue.listing, query)
+
+        def page_at(number: int) -> str:
+            return "?" + str(request.url.include_query_params(page=number).query)
+
+        running = await run_in_threadpool(self._running, listing.shown)
+        return page(
+            "list.html",
+            listing=listing,
+            query=query,
+            sorts=SORTS,
+            statuses=STATUSES,
+            limits=LIMITS,
+            running=running,
+            page_at=page_at,
+        )
+
+    def _running(self, shown: Sequence[Listed]) -> set[str]:
+        """The keys of those that a process is seen to write."""
+        unfinished = (one for one in shown if one.status == "running")
+        return {one.place.key for one in unfinished if self._hub.writers.of(one.place.path) is not None}
+
+    async def report(self, request: Request) -> Response:
+        """The report of a result, or of what a run has recorded so far."""
+        listed = await self._find(request.path_params["key"])
+        packed = await run_in_threadpool(self._drawn.report, listed)
+        return _packed(request, packed, page_policy())
+
+    async def sparkline(self, request: Request) -> Response:
+        """The small line of a result."""
+        listed = await self._find(request.path_params["key"])
+        picture = await run_in_threadpool(self._drawn.sparkline, listed)
+        headers = {"Cache-Control": "private, max-age=3600"} if listed.status != "running" else None
+        return Response(picture, media_type="image/svg+xml", headers=headers)
+
+    async def compare(self, request: Request) -> Response:
+        """Results against the first that was chosen."""
+        keys = list(dict.fromkeys(request.query_params.getlist("run")))
+        if not 2 <= len(keys) <= COMPARED_MAX:
+            return message(400, f"Choose two results or more to compare, and at most {COMPARED_MAX}.")
+        found = [await self._find(key) for key in keys]
+        packed = await run_in_threadpool(self._drawn.comparison, found)
+        return _packed(request, packed, page_policy())
+
+    async def live(self, request: Request) -> Response:
+        """The page of a run under way."""
+        listed = await self._find(request.path_params["key"])
+        return page("live.html", _LIVE_POLICY, listed=listed, data=page_data())
+
+    async def events(self, request: Request) -> Response:
+        """What a run records, as server-sent events."""
+        listed = await self._find(request.path_params["key"])
+        if request.method == "HEAD":
+            return Response(media_type=_EVENTS)
+        messages = await self._hub.messages(listed.place.key, listed.place.path)
+        return StreamingResponse(messages, media_type=_EVENTS, headers={"X-Accel-Buffering": "no"})
+
+    async def metrics(self, request: Request) -> Response:
+        """The runs under way, for Prometheus."""
+        running = await run_in_threadpool(self._catalogue.running)
+        text = await run_in_threadpool(self._metrics.text, running)
+        return Response(text, headers={"Content-Type": CONTENT_TYPE})
+
+    async def _find(self, key: str) -> Listed:
+        found = await run_in_threadpool(self._catalogue.find, key)
+        if found is None:
+            raise NotServed("This result is not here (any more), or cannot be read: the list says why.")
+        return found
+
+
+class NotServed(FlatwaterError):
+    """There is no such result."""
+
+
+def query_of(asked: Mapping[str, str]) -> Query:
+    """What an address asks the list for; what it cannot be asked for is left out."""
+
+    def choice(name: str, choices: tuple[str, ...]) -> str:
+        told = asked.get(name, "")
+        return told if told in choices else ""
+
+    number = asked.get("page", "1")
+    return Query(
+        text=asked.get("q", "")[:TEXT_MAX],
+        verdict=asked.get("verdict", "")[:TEXT_MAX],
+        status=choice("status", STATUSES),
+        limits=choice("limits", LIMITS),
+        sort=choice("sort", SORTS) or SORTS[0],
+        page=int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 1,
+    )
+
+
+def page(template: str, policy: str = POLICY, status: int = 200, **parts: object) -> Response:
+    """A page from a template."""
+    text = environment("flatwater.serve").get_template(template).render(version=__version__, **parts)
+    return Response(text, status, {"Content-Security-Policy": policy}, "text/html")
+
+
+def message(status: int, text: str) -> Response:
+    """A page that says one thing."""
+    return page("message.html", status=status, text=text)
+
+
+def _told(request: Request, error: Exception) -> Response:
+    assert isinstance(error, FlatwaterError)
+    hint = f" ({error.hint})" if error.hint else ""
+    return message(404 if isinstance(error, NotServed) else 500, f"{error.what}{hint}")
+
+
+def _packed(request: Request, packed: bytes, policy: str) -> Response:
+    """A compressed page, for a browser that takes it so (all do)."""
+    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'", "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(packed, 200, headers | {"Content-Encoding": "gzip"}, "text/html")
+    return Response(gzip.decompress(packed), 200, headers, "text/html")
+
+
+_TYPES = {".css": "text/css", ".js": "text/javascript"}
+
+
+def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in STATIC:
+        return message(404, "There is no such page.")
+    headers = {"Cache-Control": "private, max-age=3600"}
+    return Response(STATIC[name](), headers=headers, media_type=_TYPES[Path(name).suffix])
+
+
+def _own(name: str) -> Callable[[], str]:
+    return lambda: resources.files("flatwater.serve").joinpath("static", name).read_text("utf-8")
+
+
+def _of_report(name: str) -> Callable[[], str]:
+    return lambda: text_of(name)
+
+
+#: Every file that can be asked for, by its name.
+STATIC: dict[str, Callable[[], str]] = {
+    "page.css": _of_report("page.css"),
+    "errors.js": _of_report("errors.js"),
+    "page.js": _of_report("page.js"),
+    "plotly.js": lambda: PLOTLY.read_text("utf-8"),
+    "serve.css": _own("serve.css"),
+    "list.js": _own("list.js"),
+    "live.js": _own("live.js"),
+}

@@ -1,0 +1,191 @@
+"""All results of the served folders: found again when they change, each read once, filtered and in pages."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flatwater.errors import FlatwaterError
+from flatwater.serve.folders import Place, find_results
+from flatwater.serve.listed import Listed, read_listed
+
+#: Results of one page of the list.
+PAGE_ROWS = 50
+#: Folders are not looked through again before this time, however often the list is asked for.
+FRESH_S = 2.0
+#: Results left out that the page names; the rest is counted.
+LEFT_OUT_SHOWN = 20
+SORTS = ("newest", "name", "mean")
+
+
+@dataclass(frozen=True)
+class Query:
+    """What the list is asked for. An empty word asks for nothing."""
+
+    text: str = ""
+    verdict: str = ""
+    status: str = ""
+    #: `broken` or `kept`.
+    limits: str = ""
+    sort: str = "newest"
+    page: int = 1
+
+    def matches(self, one: Listed) -> bool:
+        """Whether a result is asked for: all words of the text, in any order, and each choice."""
+        return (
+            (not self.verdict or self.verdict in one.verdicts)
+            and (not self.status or self.status == one.status)
+            and (not self.limits or (bool(one.limits) and (self.limits == "kept") == (one.kept == one.limits)))
+            and all(word in one.words for word in self.text.casefold().split())
+        )
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A page of the list."""
+
+    shown: list[Listed]
+    matching: int
+    total: int
+    page: int
+    pages: int
+    #: Results that are still to be read; a filter does not find them yet.
+    unread: int
+    #: (folder, why it is left out).
+    left_out: list[tuple[str, str]]
+    left_out_count: int
+    #: Every verdict that there is, for the filter.
+    verdicts: list[str]
+
+
+class Catalogue:
+    """The results in some folders. All methods may be called from any thread."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = [root.absolute() for root in roots]
+        self._lock = threading.Lock()
+        self._looking = threading.Lock()
+        self._places: dict[str, Place] = {}
+        self._read: dict[str, Listed] = {}
+        self._left_out: dict[str, tuple[Place, str]] = {}
+        self._looked_s = float("-inf")
+        self._ended = False
+        #: There is something to read, or the end.
+        self._wake = threading.Event()
+
+    def start(self) -> None:
+        """Reads all results in the background, the newest first."""
+        threading.Thread(target=self._read_all, name="catalogue", daemon=True).start()
+
+    def end(self) -> None:
+        """Ends the reading."""
+        self._ended = True
+        self._wake.set()
+
+    def refresh(self) -> None:
+        """Looks through the folders, unless that was just done."""
+        with self._looking:
+            if time.monotonic() - self._looked_s < FRESH_S:
+                return
+            places = {place.key: place for place in find_results(self._roots)}
+            with self._lock:
+                self._places = places
+                self._read = {key: one for key, one in self._read.items() if _same(places.get(key), one.place)}
+                self._left_out = {key: one for key, one in self._left_out.items() if _same(places.get(key), one[0])}
+                news = len(self._places) > len(self._read) + len(self._left_out)
+            self._looked_s = time.monotonic()
+        if news:
+            self._wake.set()
+
+    def find(self, key: str) -> Listed | None:
+        """The result of a key; None if there is none, or if it is left out."""
+        self.refresh()
+        place = self._places.get(key)
+        return self._one(place) if place is not None else None
+
+    def running(self) -> list[Listed]:
+        """The results that say that they run."""
+        self.refresh()
+        return [one for one in self._all() if one.status == "running"]
+
+    def _all(self) -> list[Listed]:
+        """Everything that was read so far."""
+        with self._lock:
+            return list(self._read.values())
+
+    def listing(self, query: Query) -> Listing:
+        """A page of the list. What it shows is read at once; the rest is read in the background."""
+        self.refresh()
+        plain = query == Query(sort="newest", page=query.page)
+        if plain:
+            # Those of this page, before the background has come to them.
+            for place in self._newest()[: query.page * PAGE_ROWS][-PAGE_ROWS:]:
+                self._one(place)
+        listed = self._all()
+        found = _sorted((one for one in listed if query.matches(one)), query.sort)
+        with self._lock:
+            left_out = sorted((place.name, why) for place, why in self._left_out.values())
+            total = len(self._places)
+        pages = max(1, -(-len(found) // PAGE_ROWS))
+        page = min(max(1, query.page), pages)
+        return Listing(
+            shown=found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS],
+            matching=len(found),
+            total=total - len(left_out),
+            page=page,
+            pages=pages,
+            unread=max(0, total - len(listed) - len(left_out)),
+            left_out=left_out[:LEFT_OUT_SHOWN],
+            left_out_count=len(left_out),
+            verdicts=sorted({word for one in listed for word in one.verdicts}),
+        )
+
+    def _newest(self) -> list[Place]:
+        """The places, the last changed first: the order of the list before anything is read."""
+        with self._lock:
+            return sorted(self._places.values(), key=lambda place: place.stamp, reverse=True)
+
+    def _one(self, place: Place) -> Listed | None:
+        key = place.key
+        with self._lock:
+            known, refused = self._read.get(key), self._left_out.get(key)
+        if known is not None and known.place == place:
+            return known
+        if refused is not None and refused[0] == place:
+            return None
+        try:
+            found = read_listed(place)
+        except FlatwaterError as error:
+            with self._lock:
+                self._left_out[key] = place, error.what
+            return None
+        with self._lock:
+            self._read[key] = found
+            self._left_out.pop(key, None)
+        return found
+
+    def _read_all(self) -> None:
+        self.refresh()
+        while not self._ended:
+            self._wake.clear()
+            for place in self._newest():
+                if self._ended:
+                    return
+                self._one(place)
+            # Nothing is looked through while nobody asks: a run may be measured beside.
+            self._wake.wait()
+
+
+def _same(place: Place | None, known: Place) -> bool:
+    return place == known
+
+
+def _sorted(found: Iterable[Listed], sort: str) -> list[Listed]:
+    if sort == "name":
+        return sorted(found, key=lambda one: (one.title.casefold(), one.place.name))
+    if sort == "mean":
+        return sorted(found, key=lambda one: (one.mean is None, -(one.mean or 0.0), one.place.name))
+    return sorted(found, key=lambda one: (one.created_at, one.place.name), reverse=True)

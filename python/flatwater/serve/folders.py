@@ -1,0 +1,116 @@
+"""The results in the served folders."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from flatwater.errors import UserError
+
+#: How many folders deep results are looked for: `results/all/NAME` is two.
+DEPTH_MAX = 4
+#: Folders that are looked into at most: somebody may serve a whole disk.
+FOLDERS_MAX = 200_000
+#: The files whose change makes a result another one.
+STAMPED = ("flatwater.json", "summary.json")
+
+#: Time of the last change and size of each of the stamped files; zeros for one that is missing.
+Stamp = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder that may be a result."""
+
+    #: Its path, as text: ten thousand are looked at at once.
+    folder: str
+    #: Its path below the served folder.
+    name: str
+    stamp: Stamp
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return Path(self.folder)
+
+    @property
+    def key(self) -> str:
+        """What names it in an address: nothing of the path can be read from it, and no address becomes a path."""
+        return key_of(self.folder)
+
+
+def key_of(path: Path | str) -> str:
+    """The key of a folder."""
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+
+
+def find_results(roots: Sequence[Path]) -> Iterator[Place]:
+    """The folders with a `flatwater.json`: the served folders, and those below. No link is followed.
+
+    What cannot be looked into is left out. `roots` are absolute.
+    """
+    left = [FOLDERS_MAX]
+    for root in roots:
+        prefix = f"{root.name}/" if len(roots) > 1 else ""
+        yield from _below(str(root), root.name or str(root), prefix, DEPTH_MAX, left)
+
+
+def _below(folder: str, name: str, prefix: str, depth: int, left: list[int]) -> Iterator[Place]:
+    """`name` is the folder's, `prefix` what stands before the names of those in it."""
+    left[0] -= 1
+    stamp = _stamp(folder)
+    if stamp[0] != (0, 0):
+        yield Place(folder, name, stamp)
+        return
+    if depth == 0 or left[0] < 0:
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        inside = [entry.name for entry in entries if _is_folder(entry)]
+        for one in inside:
+            yield from _below(f"{folder}/{one}", f"{prefix}{one}", f"{prefix}{one}/", depth - 1, left)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def require_no_links(folder: Path) -> None:
+    """Refuses a result in which a link may lead to what is no result: to a file of its user, which would be shown.
+
+    Looked at are its own files, and those that its servers told; a journal is shown only line by line, as seconds.
+
+    Errors: UserError.
+    """
+    for one in (folder, folder / "servers"):
+        for path in _entries(one, deep=one is not folder):
+            if path.is_symlink():
+                what = f"{path.relative_to(folder)} is a link, and no file of the result"
+                raise UserError(what, where=str(folder), hint="put the file itself there")
+
+
+def _entries(folder: Path, *, deep: bool) -> Iterator[Path]:
+    with suppress(OSError):
+        yield from folder.rglob("*") if deep else folder.iterdir()
+
+
+def stamp_of(path: Path) -> Stamp:
+    """The stamp of a folder as it is now."""
+    return _stamp(str(path))
+
+
+def _stamp(folder: str) -> Stamp:
+    found = []
+    for name in STAMPED:
+        try:
+            status = os.stat(f"{folder}/{name}")  # noqa: PTH116 - twenty thousand of them
+            found.append((status.st_mtime_ns, status.st_size))
+        except (OSError, ValueError):
+            found.append((0, 0))
+    return tuple(found)

@@ -1,0 +1,153 @@
+"""The runs under way, as OpenMetrics (https://prometheus.io/docs/specs/om/open_metrics_spec/).
+
+Latency is a classic histogram, cumulative over the measured time. It is merged from the histograms in the journal when
+it is asked for, and then read on.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+from flatwater._engine import Histogram
+from flatwater.errors import FlatwaterError
+from flatwater.results import Cell, open_result
+from flatwater.results.phases import MEASURE
+from flatwater.results.stored import exists
+from flatwater.serve.listed import Listed
+from flatwater.serve.tail import Lines
+
+CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+#: Upper ends of the buckets, seconds: 1, 2 and 5 of each decade, from what memory takes to what a stall takes.
+BUCKETS_S = tuple(step * 10.0**power for power in range(-5, 2) for step in (1, 2, 5))
+#: Runs that are followed, and how long one that is not asked for any more is kept.
+RUNS_MAX = 32
+KEPT_S = 120.0
+#: Requests that only support the others, as the summary counts them.
+_SERVING = ("connect", "fsync")
+#: Series that are told: name of the metric, help, series of the journal, factor.
+_GAUGES = (
+    ("throughput", "Throughput of the last interval, in the unit of the label.", "workload.throughput", 1.0),
+    ("checkpoint_age_bytes", "Redo log since the last checkpoint.", "database.checkpoint_age_bytes", 1.0),
+    ("checkpoint_age_max_bytes", "The limit of the checkpoint age.", "database.checkpoint_age_max_bytes", 1.0),
+    ("dirty_ratio", "Dirty share of the buffer pool.", "database.dirty_pct", 0.01),
+    ("device_busy_ratio", "Share of the time in which the device was busy.", "storage.utilisation_pct", 0.01),
+)
+
+
+class _Run:
+    """One cell that is followed: its last interval, and its latencies so far."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        self.asked_s = time.monotonic()
+        self._lines = Lines(cell.journal)
+        self.last: dict[str, float | None] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self.latency = Histogram()
+        #: Sum of the latencies in seconds, by the buckets of the histogram.
+        self.sum_s = 0.0
+
+    def close(self) -> None:
+        self._lines.close()
+
+    def advance(self) -> None:
+        if self._lines.anew():
+            self._lines.close()
+            self._lines = Lines(self.cell.journal)
+            self._begin()
+        for line in self._lines.read():
+            self.last = dict(line.get("metrics", self.last))
+            if line.get("phase") != MEASURE:
+                continue
+            for kind, text in line.get("histograms", {}).items():
+                if kind not in _SERVING:
+                    found = Histogram.from_v2(base64.b64decode(text))
+                    self.sum_s += sum(at_ns * count for at_ns, count in found.buckets()) / 1e9
+                    self.latency.merge(found)
+
+
+class Metrics:
+    """What is asked for at `/metrics`. It may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runs: dict[str, _Run] = {}
+
+    def text(self, running: Sequence[Listed]) -> str:
+        """The runs under way. One that cannot be read is left out."""
+        with self._lock:
+            now = time.monotonic()
+            found = [(one, run) for one in running[:RUNS_MAX] if (run := self._follow(one)) is not None]
+            for key, run in list(self._runs.items()):
+                if now - run.asked_s > KEPT_S:
+                    run.close()
+                    del self._runs[key]
+            return "".join(f"{line}\n" for line in _lines(found))
+
+    def _follow(self, one: Listed) -> _Run | None:
+        key = one.place.key
+        try:
+            run = self._runs.get(key)
+            if run is None or exists(run.cell.folder / "summary.json"):
+                cells = open_result(one.place.path).cells
+                under_way = [cell for cell in cells if exists(cell.journal) and cell.summary is None]
+                if not under_way:
+                    return None
+                run = self._runs[key] = _Run(under_way[-1])
+            run.advance()
+        except (FlatwaterError, ValueError, OSError):  # ValueError: a histogram that is none
+            self._runs.pop(key, None)
+            return None
+        run.asked_s = time.monotonic()
+        return run
+
+
+def _lines(found: Sequence[tuple[Listed, _Run]]) -> Iterator[str]:
+    yield "# TYPE flatwater_runs gauge"
+    yield "# HELP flatwater_runs Runs under way."
+    yield f"flatwater_runs {len(found)}"
+    for name, about, series, factor in _GAUGES:
+        told = [(one, run, value) for one, run in found if (value := run.last.get(series)) is not None]
+        if told:
+            yield f"# TYPE flatwater_{name} gauge"
+            yield f"# HELP flatwater_{name} {about}"
+        for one, run, value in told:
+            yield f"flatwater_{name}{{{_labels(one, run)}}} {value * factor!r}"
+    measured = [(one, run) for one, run in found if run.latency.count()]
+    if measured:
+        yield "# TYPE flatwater_latency_seconds histogram"
+        yield "# UNIT flatwater_latency_seconds seconds"
+        yield "# HELP flatwater_latency_seconds Latency of all requests of the measured time."
+    for one, run in measured:
+        yield from _histogram(_labels(one, run), run)
+    yield "# EOF"
+
+
+def _histogram(labels: str, run: _Run) -> Iterator[str]:
+    buckets, at, below = run.latency.buckets(), 0, 0
+    for end_s in BUCKETS_S:
+        while at < len(buckets) and buckets[at][0] <= end_s * 1e9:
+            below += buckets[at][1]
+            at += 1
+        yield f'flatwater_latency_seconds_bucket{{{labels},le="{end_s:.6g}"}} {below}'
+    yield f'flatwater_latency_seconds_bucket{{{labels},le="+Inf"}} {run.latency.count()}'
+    yield f"flatwater_latency_seconds_count{{{labels}}} {run.latency.count()}"
+    yield f"flatwater_latency_seconds_sum{{{labels}}} {run.sum_s!r}"
+
+
+def _labels(one: Listed, run: _Run) -> str:
+    workload = run.cell.result.experiment.get("workload")
+    unit = workload.get("unit") if isinstance(workload, dict) else None
+    told = {"run": one.place.name, "cell": str(run.cell.index), "unit": unit if isinstance(unit, str) else ""}
+    return ",".join(f'{name}="{_escaped(value)}"' for name, value in told.items())
+
+
+def _escaped(text: str) -> str:
+    """A label's text: the three signs that the format escapes, and no half of a character."""
+    whole = text.encode(errors="backslashreplace").decode()
+    return whole.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

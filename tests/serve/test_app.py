@@ -1,0 +1,200 @@
+"""What a browser is answered, over the machine's own network."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import synthetic
+from servelab import Lab, started_run, write_seconds
+
+from flatwater.serve.app import query_of
+from flatwater.serve.catalogue import Query
+from flatwater.serve.folders import key_of
+
+sys.path.append(str(Path(__file__).parents[1] / "cli"))
+from each_result import HOSTILE
+
+
+class Page(HTMLParser):
+    """What a page loads, where it leads, and whether anything in it would run."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.tags: list[str] = []
+        self.handlers: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        self.tags.append(tag)
+        self.handlers += [name for name in told if name.startswith("on")]
+        if tag in ("script", "img", "iframe") and told.get("src"):
+            self.loads.append(str(told["src"]))
+        if tag == "link":
+            self.loads.append(str(told["href"]))
+        if tag == "a":
+            self.links.append(str(told.get("href")))
+
+
+def test_the_list(lab: Lab, two_results: Path) -> None:
+    answer = lab.ask("/")
+    assert answer.status == 200 and answer.headers["content-type"].startswith("text/html")
+    page = Page(answer.text)
+    one, sweep = key_of(two_results / "one"), key_of(two_results / "all" / "fill")
+    assert {f"/run/{one}", f"/run/{sweep}"} <= set(page.links)
+    assert "427.1 MiB/s" in answer.text and "stalls" in answer.text and "2 of 2 runs" in answer.text
+    # Everything comes from here, and is there.
+    assert page.loads and all(one.startswith(("/static/", "/run/", "data:,")) for one in page.loads)
+    for one in page.loads:
+        if one != "data:,":
+            assert lab.ask(one).status == 200, one
+    assert "style=" not in answer.text and "<style" not in answer.text and not page.handlers
+
+
+def test_the_policy_lets_nothing_in(lab: Lab) -> None:
+    policy = lab.ask("/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
+
+
+def test_filter_and_search_over_http(lab: Lab) -> None:
+    lab.catalogue.refresh()
+    lab.ask("/")
+    assert "1 of 2 runs" in lab.ask("/?verdict=stalls").text
+    assert "No run is like that" in lab.ask("/?q=%3Cscript%3E").text
+    assert "0 of 2 runs" in lab.ask("/?status=failed&q=one").text
+
+
+def test_a_report(lab: Lab, two_results: Path) -> None:
+    path = f"/run/{key_of(two_results / 'one')}"
+    answer = lab.ask(path)
+    assert answer.status == 200 and "Over time" in answer.text and 'href="/"' in answer.text
+    packed = lab.ask(path, {"Accept-Encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip" and gzip.decompress(packed.body) == answer.body
+    assert len(packed.body) < len(answer.body) / 2
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'") and policy.count("'sha256-") == 3
+    # Nothing was written into the result.
+    assert not (two_results / "one" / "report.html").exists()
+
+
+def test_a_comparison_tells_first_what_differs(lab: Lab, two_results: Path, tmp_path: Path) -> None:
+    shutil.copytree(two_results / "one", tmp_path / "other")
+    machine = json.loads((tmp_path / "other" / "machine.json").read_text()) | {"cpu": "another processor"}
+    (tmp_path / "other" / "machine.json").write_text(json.dumps(machine))
+    with Lab([two_results, tmp_path]) as both:
+        keys = [key_of(two_results / "one"), key_of(tmp_path / "other")]
+        answer = both.ask(f"/compare?run={keys[0]}&run={keys[1]}")
+        assert answer.status == 200
+        assert answer.text.index("another processor") < answer.text.index("Cell by cell")
+        assert '"overlay-0"' in answer.text and "another processor" in answer.text
+        assert both.ask(f"/compare?run={keys[0]}").status == 400
+        assert both.ask(f"/compare?run={keys[0]}&run={keys[0]}").status == 400
+        assert both.ask("/compare").status == 400
+        assert both.ask("/compare?" + "&".join(f"run={number}" for number in range(50))).status == 400
+        # Two that share nothing are told so in one line.
+        fill = key_of(two_results / "all" / "fill")
+        answer = both.ask(f"/compare?run={keys[0]}&run={fill}")
+        assert answer.status == 500 and "no cell of one is in the other" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/run/0000000000000000", "/run/..%2f..%2fetc%2fpasswd", "/run/%00", "/run/one", "/run//", "/nosuch"),
+        *("/static/..%2fapp.py", "/static/nosuch.js", "/../../etc/passwd", "/notes/secret.txt", "/one/flatwater.json"),
+        *("/run/0000000000000000/live", "/run/0000000000000000/events", "/run/x/sparkline.svg"),
+    ],
+)
+def test_nothing_else_is_served(lab: Lab, path: str) -> None:
+    answer = lab.ask(path)
+    assert answer.status == 404
+    assert "nobody is shown this" not in answer.text and "Traceback" not in answer.text
+
+
+def test_the_checks_stand_before_every_address(lab: Lab, two_results: Path) -> None:
+    key = key_of(two_results / "one")
+    for path in ("/", f"/run/{key}", f"/run/{key}/live", f"/run/{key}/events", "/metrics", "/static/page.css", "/x"):
+        assert lab.ask(path, {"Host": "attacker.example"}).status == 403
+        assert lab.ask(path, {"Origin": "http://attacker.example"}).status == 403
+        assert lab.ask(path, method="POST").status == 405
+
+
+def test_hostile_names(tmp_path: Path) -> None:
+    synthetic.single(tmp_path / "<script>alert(1)<script>", 60)
+    synthetic.single(tmp_path / "a\nb\x1b[31m\u202e", 60)
+    nasty = os.fsencode(tmp_path) + b"/\xff\xfe"
+    shutil.copytree(tmp_path / "a\nb\x1b[31m\u202e", os.fsdecode(nasty))
+    write_seconds(started_run(tmp_path / '"><img src=x onerror=alert(2)>', title=HOSTILE), 0, 1)
+    for folder in tmp_path.iterdir():
+        manifest = json.loads((folder / "flatwater.json").read_text()) | {"title": HOSTILE, "name": HOSTILE}
+        (folder / "flatwater.json").write_text(json.dumps(manifest))
+    (tmp_path / "<b>damaged<b>").mkdir()
+    (tmp_path / "<b>damaged<b>" / "flatwater.json").write_text('{"<i>": 1}')
+    with Lab([tmp_path]) as lab:
+        answer = lab.ask("/")
+        page = Page(answer.text)
+        assert answer.status == 200 and page.links.count("/") == 0 and len(page.links) == 4
+        _check_harmless(answer.text, scripts=1)
+        assert "&lt;b&gt;damaged" in answer.text
+        for link in page.links:
+            found = lab.ask(link)
+            # No series can be read where the name is not UTF-8: told in a line.
+            assert found.status == 200 or "cannot read" in found.text, found.text[:2000]
+            _check_harmless(found.text, scripts=5)
+        assert "run=" in lab.ask("/metrics").text
+
+
+def _check_harmless(text: str, scripts: int) -> None:
+    page = Page(re.sub(r"(<script\b[^>]*>).*?(</script>)", r"\1\2", text, flags=re.DOTALL))
+    assert not page.handlers and page.tags.count("script") <= scripts + 1
+    assert ("x" not in page.loads and "b" not in page.tags[page.tags.index("body") :]) or "onerror" not in page.handlers
+    assert "\x1b" not in text and "\u202e" not in text
+
+
+def test_a_run_under_way_has_a_page_of_its_own(tmp_path: Path) -> None:
+    result = started_run(tmp_path / "run")
+    write_seconds(result, 0, 3)
+    with Lab([tmp_path]) as lab:
+        (link,) = Page(lab.ask("/").text).links
+        assert link.endswith("/live")
+        page = lab.ask(link)
+        assert page.status == 200 and f'data-events="{link.removesuffix("live")}events"' in page.text
+        for one in Page(page.text).loads:
+            if one != "data:,":
+                assert lab.ask(one).status == 200
+        # The report of what was recorded so far.
+        assert "A run under way" in lab.ask(link.removesuffix("/live")).text
+
+
+def test_a_result_that_is_damaged_is_told_in_a_line(tmp_path: Path, two_results: Path) -> None:
+    shutil.copytree(two_results / "one", tmp_path / "one")
+    (tmp_path / "one" / "experiment.toml").write_text("no [toml")
+    with Lab([tmp_path]) as lab:
+        answer = lab.ask(f"/run/{key_of(tmp_path / 'one')}")
+        assert answer.status == 500 and "cannot read experiment.toml" in answer.text
+        assert "Traceback" not in answer.text
+
+
+def test_what_an_address_asks_for() -> None:
+    assert query_of({"q": "a b", "verdict": "flat", "sort": "mean", "page": "3"}) == Query(
+        "a b", "flat", sort="mean", page=3
+    )
+    assert query_of({"status": "<b>", "limits": "x", "sort": "y", "page": "-1"}) == Query()
+    assert query_of({"page": "9" * 400}) == query_of({"page": "٣"}) == Query()
+    assert len(query_of({"q": "x" * 10_000}).text) == 200
+
+
+def test_metrics_over_http(lab: Lab) -> None:
+    answer = lab.ask("/metrics")
+    assert answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert answer.text.endswith("# EOF\n")

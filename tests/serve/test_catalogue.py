@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import synthetic
+from servelab import started_run
+
+from flatwater.serve import catalogue as catalogue_module
+from flatwater.serve import folders
+from flatwater.serve.catalogue import PAGE_ROWS, Catalogue, Query
+from flatwater.serve.folders import find_results, key_of
+
+
+@pytest.fixture(autouse=True)
+def never_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What changed is seen at once."""
+    monkeypatch.setattr(catalogue_module, "FRESH_S", 0.0)
+
+
+def copies(sample: Path, folder: Path, count: int) -> None:
+    """Many results, each with a title of its own; the later, the newer."""
+    manifest = json.loads((sample / "flatwater.json").read_text())
+    for number in range(count):
+        place = folder / f"run-{number:05}"
+        place.mkdir(parents=True)
+        manifest |= {"title": f"Run number {number}", "created_at": f"2026-{1 + number % 12:02}-01T00:00:00+00:00"}
+        (place / "flatwater.json").write_text(json.dumps(manifest))
+        os.link(sample / "summary.json", place / "summary.json")
+        os.link(sample / "experiment.toml", place / "experiment.toml")
+
+
+def read_all(catalogue: Catalogue) -> None:
+    for place in catalogue._newest():
+        catalogue._one(place)
+
+
+def listing(catalogue: Catalogue, **query: object) -> list[str]:
+    catalogue.refresh()
+    read_all(catalogue)
+    return [one.place.name for one in catalogue.listing(Query(**query)).shown]  # type: ignore[arg-type]
+
+
+def test_results_are_found_in_folders_of_folders(two_results: Path) -> None:
+    assert {place.name for place in find_results([two_results])} == {"one", "all/fill"}
+    both = {place.name for place in find_results([two_results / "all", two_results / "one"])}
+    assert both == {"all/fill", "one"}
+
+
+def test_no_link_is_followed_and_nothing_is_looked_for_too_deep(two_results: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(two_results / "one")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    deep = tmp_path.joinpath(*["deeper"] * (folders.DEPTH_MAX + 1))
+    shutil.copytree(two_results / "one", deep)
+    shutil.copytree(two_results / "one", tmp_path / ".hidden")
+    assert list(find_results([tmp_path])) == []
+    assert [place.path for place in find_results([deep])] == [deep]
+
+
+def test_a_whole_disk_is_not_looked_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "FOLDERS_MAX", 10)
+    for number in range(30):
+        (tmp_path / str(number) / "below").mkdir(parents=True)
+    synthetic.unfinished(tmp_path / "z-result")
+    assert len(list(find_results([tmp_path]))) <= 1
+
+
+def test_filters_search_and_order(two_results: Path) -> None:
+    catalogue = Catalogue([two_results])
+    assert set(listing(catalogue)) == {"one", "all/fill"}
+    assert listing(catalogue, verdict="stalls") == ["one"]
+    assert listing(catalogue, verdict="flat") == ["all/fill"]
+    assert listing(catalogue, status="interrupted") == []
+    assert listing(catalogue, limits="kept") == []
+    assert listing(catalogue, text="FILL all") == ["all/fill"]
+    assert listing(catalogue, text="nothing has this") == []
+    assert listing(catalogue, sort="mean")[0] == "all/fill"
+    found = catalogue.listing(Query())
+    assert (found.total, found.unread, found.left_out) == (2, 0, [])
+    assert found.verdicts == ["dips", "flat", "not steady", "stalls"]
+
+
+def test_a_key_tells_nothing_and_is_no_path(two_results: Path) -> None:
+    catalogue = Catalogue([two_results])
+    found = catalogue.find(key_of(two_results / "one"))
+    assert found is not None and found.place.name == "one"
+    for wrong in ("one", "../one", str(two_results / "one"), "", "0" * 16):
+        assert catalogue.find(wrong) is None
+
+
+def test_what_cannot_be_read_is_left_out_with_its_reason(tmp_path: Path, two_results: Path) -> None:
+    shutil.copytree(two_results / "one", tmp_path / "good")
+    for name in ("half", "newer", "foreign", "no-summary", "fifo"):
+        shutil.copytree(two_results / "one", tmp_path / name)
+    (tmp_path / "half" / "flatwater.json").write_text('{"schema_ver')
+    newer = json.loads((tmp_path / "newer" / "flatwater.json").read_text()) | {"schema_version": 99}
+    (tmp_path / "newer" / "flatwater.json").write_text(json.dumps(newer))
+    (tmp_path / "foreign" / "flatwater.json").write_text('{"kind": "something else"}')
+    (tmp_path / "no-summary" / "summary.json").write_text('{"cells": [{"unit": 5}]}')
+    (tmp_path / "fifo" / "flatwater.json").unlink()
+    os.mkfifo(tmp_path / "fifo" / "flatwater.json")
+    catalogue = Catalogue([tmp_path])
+    assert listing(catalogue) == ["good"]
+    found = catalogue.listing(Query())
+    assert [name for name, _ in found.left_out] == ["fifo", "foreign", "half", "newer", "no-summary"]
+    assert "newer than this flatwater" in dict(found.left_out)["newer"]
+    assert all(why and "\n" not in why for _, why in found.left_out)
+    # What was mended is shown.
+    shutil.copy(two_results / "one" / "summary.json", tmp_path / "no-summary")
+    assert set(listing(catalogue)) == {"good", "no-summary"}
+
+
+def test_what_changes_is_read_again_and_what_goes_is_gone(tmp_path: Path, two_results: Path) -> None:
+    shutil.copytree(two_results / "one", tmp_path / "one")
+    catalogue = Catalogue([tmp_path])
+    assert listing(catalogue) == ["one"]
+    manifest = json.loads((tmp_path / "one" / "flatwater.json").read_text()) | {"title": "Another title"}
+    (tmp_path / "one" / "flatwater.json").write_text(json.dumps(manifest))
+    assert listing(catalogue, text="another title") == ["one"]
+    shutil.rmtree(tmp_path / "one")
+    assert listing(catalogue) == []
+
+
+def test_each_is_read_once(tmp_path: Path, two_results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copies(two_results / "one", tmp_path, 5)
+    read: list[str] = []
+    whole = catalogue_module.read_listed
+    monkeypatch.setattr(catalogue_module, "read_listed", lambda place: read.append(place.name) or whole(place))  # type: ignore[func-returns-value]
+    catalogue = Catalogue([tmp_path])
+    for _ in range(3):
+        listing(catalogue)
+    assert sorted(read) == [f"run-{number:05}" for number in range(5)]
+
+
+def test_a_first_look_reads_only_what_it_shows(tmp_path: Path, two_results: Path) -> None:
+    copies(two_results / "one", tmp_path, PAGE_ROWS + 7)
+    catalogue = Catalogue([tmp_path])
+    found = catalogue.listing(Query())
+    assert len(found.shown) == PAGE_ROWS and found.total == PAGE_ROWS + 7
+    assert found.unread == 7
+    assert len(catalogue.listing(Query(page=2)).shown) == 7
+
+
+def test_a_run_under_way_has_no_verdict_yet(tmp_path: Path) -> None:
+    started_run(tmp_path / "run")
+    catalogue = Catalogue([tmp_path])
+    (one,) = catalogue.listing(Query()).shown
+    assert (one.status, one.mean_text, one.verdicts) == ("running", "", {})
+    assert [found.place.name for found in catalogue.running()] == ["run"]
+
+
+@pytest.mark.slow
+def test_ten_thousand_runs(tmp_path: Path, two_results: Path) -> None:
+    copies(two_results / "one", tmp_path, 10_000)
+    catalogue = Catalogue([tmp_path])
+    first = catalogue.listing(Query())
+    assert first.total == 10_000 and len(first.shown) == PAGE_ROWS
+    assert len(listing(catalogue, text="number 777")) == 19  # by the title or the folder
+    assert catalogue.listing(Query(page=200)).page == 200
+    assert catalogue.listing(Query(page=10**8)).page == 200

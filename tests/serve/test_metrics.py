@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+
+from servelab import started_run, write_seconds
+
+from flatwater._engine import Histogram
+from flatwater.results import Result
+from flatwater.serve.catalogue import Catalogue, Query
+from flatwater.serve.metrics import BUCKETS_S, Metrics
+
+
+def write_latencies(result: Result, at_s: float, latencies_us: list[int], phase: str = "measure") -> None:
+    histogram = Histogram()
+    for latency_us in latencies_us:
+        histogram.record_ns(latency_us * 1000)
+    told = base64.b64encode(histogram.to_v2()).decode()
+    line = {"time_s": at_s, "start_s": at_s - 1, "phase": phase, "cpu_s": 0.1, "totals": {}, "counters": {}}
+    line |= {"metrics": {"workload.throughput": 3.0}, "histograms": {"read": told, "fsync": told}}
+    with result.cells[0].journal.open("a") as handle:
+        handle.write(json.dumps(line) + "\n")
+
+
+def told(metrics: Metrics, folder: Path) -> str:
+    catalogue = Catalogue([folder])
+    catalogue.listing(Query())  # what it shows is read
+    text = metrics.text(catalogue.running())
+    assert text.endswith("# EOF\n") and text.count("# EOF") == 1
+    return text
+
+
+def buckets(text: str) -> dict[str, int]:
+    return {end: int(count) for end, count in re.findall(r'_bucket\{.*le="([^"]+)"\} (\d+)', text)}
+
+
+def test_a_run_under_way(tmp_path: Path) -> None:
+    result = started_run(tmp_path / "run")
+    write_seconds(result, 0, 2)
+    write_latencies(result, 3.0, [90, 150, 1500], phase="warmup")
+    metrics = Metrics()
+    assert "_bucket" not in told(metrics, tmp_path)  # nothing was measured with latencies
+    write_latencies(result, 4.0, [90, 150, 1500])
+    write_latencies(result, 5.0, [90])
+    text = told(metrics, tmp_path)
+    assert "flatwater_runs 1\n" in text
+    assert 'flatwater_throughput{run="run",cell="0",unit="MiB/s"} 3.0\n' in text
+    found = buckets(text)
+    assert list(found) == [f"{end:.6g}" for end in BUCKETS_S] + ["+Inf"]
+    assert (found["5e-05"], found["0.0001"], found["0.0002"], found["0.002"], found["+Inf"]) == (0, 2, 3, 4, 4)
+    assert list(found.values()) == sorted(found.values())
+    assert 'flatwater_latency_seconds_count{run="run",cell="0",unit="MiB/s"} 4\n' in text
+    total = float(re.findall(r"_sum\{[^}]*\} (\S+)", text)[0])
+    assert abs(total - 1830e-6) < 20e-6  # an HdrHistogram has three digits
+
+
+def test_nothing_runs(two_results: Path) -> None:
+    assert "flatwater_runs 0" in told(Metrics(), two_results)
+
+
+def test_a_name_with_everything_in_it(tmp_path: Path) -> None:
+    name = 'a"b\\c\nd'
+    write_seconds(started_run(tmp_path / name), 0, 1)
+    text = told(Metrics(), tmp_path)
+    assert 'run="a\\"b\\\\c\\nd"' in text
+    assert all(line.startswith(("#", "flatwater_")) for line in text.splitlines())
+
+
+def test_a_damaged_journal_is_left_out(tmp_path: Path) -> None:
+    result = started_run(tmp_path / "run")
+    write_seconds(result, 0, 1)
+    with result.cells[0].journal.open("a") as handle:
+        handle.write('{"time_s": 2.0, "phase": "measure", "metrics": {}, "histograms": {"read": "AAAA"}}\n')
+    assert "flatwater_runs 0" in told(Metrics(), tmp_path)
