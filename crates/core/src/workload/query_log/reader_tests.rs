@@ -6,13 +6,13 @@ use proptest::prelude::*;
 const MARIADB_SLOW: &[u8] = b"/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian 12). started with:
 Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock
 Time\t\t    Id Command\tArgument
-# Time: 231123 13:15:00
+# Time: 231123 13:14:58
 # User@Host: app[app] @ localhost []
 # Thread_id: 12  Schema: shop  QC_hit: No
 # Query_time: 1.500000  Lock_time: 0.000011  Rows_sent: 1  Rows_examined: 0
 # Rows_affected: 0  Bytes_sent: 65
 use shop;
-SET timestamp=1700745300;
+SET timestamp=1700745298;
 SELECT a
 # Time: no comment of the log's, but of the statement's
 FROM t;
@@ -25,6 +25,7 @@ SET timestamp=1700745300;
 # User@Host: app[app] @ localhost []
 # Thread_id: 14  Schema:   QC_hit: No
 # Query_time: 0.000100  Lock_time: 0.000000  Rows_sent: 0  Rows_examined: 0
+# Rows_affected: 1  Bytes_sent: 11
 SET timestamp=1700745301;
 INSERT INTO t VALUES ('\xff\x00;'";
 
@@ -51,10 +52,25 @@ fn texts(log: &[u8]) -> Vec<(i64, u64, String, String)> {
 fn a_slow_log_of_mariadb() {
     let found = read(MARIADB_SLOW);
     let told: Vec<_> = found.iter().map(|one| (one.at_us, one.session, one.schema.as_deref())).collect();
-    // The seconds are those of the ends.
-    assert_eq!(told, [(1_700_745_298_500_000, 12, Some("shop")), (1_700_745_300_999_900, 14, None)]);
+    // The seconds are those of the begin.
+    assert_eq!(told, [(1_700_745_298_000_000, 12, Some("shop")), (1_700_745_301_000_000, 14, None)]);
     assert!(found[0].sql.starts_with(b"SELECT a\n# Time: no") && found[0].sql.ends_with(b"FROM t"));
     assert_eq!(found[1].sql, b"INSERT INTO t VALUES ('\xff\x00;'", "cut at the end of the file");
+}
+
+#[test]
+fn times_are_of_the_end_where_the_server_is_older() {
+    let mysql_5_6 = "# Time: 261126 12:09:25\n# User@Host: a[a] @ localhost []  Id:     9\n\
+        # Query_time: 3.200178  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 0\n\
+        SET timestamp=1795694965;\nSELECT SLEEP(3.2);\n";
+    let mariadb_10_2 = "# Time: 261126 12:09:25\n# User@Host: a[a] @ localhost []\n\
+        # Thread_id: 9  Schema:   QC_hit: No\n\
+        # Query_time: 3.200178  Lock_time: 0.000000  Rows_sent: 1  Rows_examined: 0\n# Rows_affected: 0\n\
+        SET timestamp=1795694965;\nSELECT SLEEP(3.2);\n";
+    for log in [mysql_5_6, mariadb_10_2] {
+        let told = [(1_795_694_961_799_822, 9, String::new(), "SELECT SLEEP(3.2)".into())];
+        assert_eq!(texts(log.as_bytes()), told);
+    }
 }
 
 #[test]
@@ -107,7 +123,7 @@ fn numbers_that_a_statement_used_or_made_are_of_the_head() {
 fn a_plan_is_of_the_head() {
     let log = b"# Time: 261126 11:00:01\n# User@Host: a[a] @ localhost []\n\
         # Thread_id: 5  Schema: shop  QC_hit: No\n# Query_time: 0.250000  Lock_time: 0.000100  Rows_sent: 1\n\
-        # Full_scan: Yes  Full_join: No  Tmp_table: No  Tmp_table_on_disk: No\n#\n\
+        # Rows_affected: 0  Bytes_sent: 65\n# Full_scan: Yes  Full_join: No  Tmp_table: No  Tmp_table_on_disk: No\n#\n\
         # explain: id\tselect_type\ttable\ttype\tpossible_keys\tkey\tkey_len\tref\trows\tr_rows\tfiltered\tr_filtered\tExtra\n\
         # explain: 1\tSIMPLE\tt\tALL\tNULL\tNULL\tNULL\tNULL\t5\t5.00\t100.00\t20.00\tUsing where\n#\n\
         use shop;\nSET timestamp=1795690801;\nSELECT a FROM t;\n\
@@ -116,7 +132,7 @@ fn a_plan_is_of_the_head() {
     assert_eq!(
         texts(log),
         [
-            (1_795_690_800_750_000, 5, "shop".into(), "SELECT a FROM t".into()),
+            (1_795_690_801_000_000, 5, "shop".into(), "SELECT a FROM t".into()),
             (1_795_690_801_000_000, 5, "shop".into(), "SELECT 2;\n#".into()),
         ]
     );

@@ -5,8 +5,9 @@
 //! logged, at its end; MariaDB and servers before MySQL 5.7 write it only when it has changed, to the second.
 //!
 //! Their `SET timestamp` is the time of the end, too ("now we always write current timestamp", `MYSQL_QUERY_LOG::write` in
-//! the sql/log.cc of MySQL 5.1 and of MariaDB). Since MySQL 8.0.14 it is that of the begin, as the manual says; `# Time:`
-//! has microseconds there.
+//! the sql/log.cc of MySQL 5.1). Since MySQL 8.0.14 it is that of the begin, as the manual says; `# Time:` has microseconds
+//! there. Newer MariaDB writes the begin into both: a `SELECT SLEEP(3.2)` showed the end with MariaDB 10.2.11, MySQL 5.5.9
+//! and 5.6.24 and Percona Server 5.1.65, and the begin with MariaDB 10.11.19, 11.4.5 and 11.8.9, which tell `Bytes_sent`.
 
 use super::entry::{Entry, extend};
 use super::time::{digits, read_seconds, read_time};
@@ -23,6 +24,9 @@ pub(super) struct Slow {
     used: Option<String>,
     query_us: i64,
     timestamp_us: Option<i64>,
+    /// Fields that only MariaDB has, and newer MariaDB.
+    qc_hit: bool,
+    bytes_sent: bool,
     sql: Vec<u8>,
     in_head: bool,
     begun: bool,
@@ -49,10 +53,11 @@ impl Slow {
         while sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
             sql.pop();
         }
-        let ended_us = match (self.logged, self.timestamp_us.take()) {
+        let told_us = match (self.logged, self.timestamp_us.take()) {
             (Some((logged_us, true)), _) => Some(logged_us),
             (logged, timestamp_us) => timestamp_us.or(logged.map(|(logged_us, _)| logged_us)),
         };
+        let of_begin = std::mem::take(&mut self.qc_hit) & std::mem::take(&mut self.bytes_sent);
         let whole = self.begun && !sql.is_empty();
         let schema = match self.schema.take() {
             Some(told) => (!told.is_empty()).then_some(told),
@@ -60,7 +65,8 @@ impl Slow {
         };
         let (session, query_us) = (self.session, std::mem::take(&mut self.query_us));
         self.begun = false;
-        let at_us = ended_us.filter(|_| whole)?.saturating_sub(query_us);
+        let told_us = told_us.filter(|_| whole)?;
+        let at_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
         Some(Entry { at_us, session, schema, anew: false, sql })
     }
 
@@ -77,6 +83,8 @@ impl Slow {
             match name {
                 b"Id" | b"Thread_id" => self.session = digits(value).map_or(self.session, i64::unsigned_abs),
                 b"Schema" => self.schema = Some(String::from_utf8_lossy(value).into_owned()),
+                b"QC_hit" => self.qc_hit = true,
+                b"Bytes_sent" => self.bytes_sent = true,
                 b"Query_time" => self.query_us = read_seconds(value).unwrap_or(0),
                 _ => {}
             }
