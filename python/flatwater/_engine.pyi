@@ -35,8 +35,8 @@ __all__ = [
     "merge_parts",
     "plan_schemas",
     "purge",
-    "query_log_format",
     "query_log_sendable",
+    "query_log_told",
     "rename_new",
     "requires_tls",
     "sql_statement",
@@ -212,8 +212,9 @@ class Load:
 #: ValueError(what, hint) for a text that cannot be sent.
 def sql_statement(text: str) -> tuple[list[str], bool]: ...
 
-#: slow or general. ValueError(what) for a file that is no query log.
-def query_log_format(path: Path | str) -> str: ...
+#: slow, general or digests; the schemas that it names at its beginning and its end; its seconds, if its end tells them.
+#: ValueError(what) for a file that is no query log.
+def query_log_told(path: Path | str) -> tuple[str, set[str], float | None]: ...
 def query_log_sendable(
     path: Path | str,
 ) -> tuple[tuple[int, float], tuple[int, float], tuple[int, float], list[tuple[str, tuple[int, float]]]] | None: ...

@@ -54,8 +54,14 @@ def test_more_numbers_than_a_line_holds() -> None:
 
 def test_a_replay_tells_what_it_did_not_do_as_the_log_says() -> None:
     summary = CellSummary(cell=0, seed=1, status="complete", unit="qps", operations=1000)
-    summary.counters = {"late": 10, "lag_ms": 25_000, "writes_skipped": 3}
+    summary.counters = {"late": 10, "lag_ms": 25_000, "writes_skipped": 3, "mixed": 7}
     judge_errors(summary, QueryLog(log="x"))
-    late, skipped = summary.warnings
+    late, skipped, mixed = summary.warnings
     assert late.startswith("10 statements (1 %) began late, by 2.5 s on average")
     assert skipped.startswith("3 statements may write and were left out")
+    assert mixed.startswith("7 statements ran on a session that another recorded connection was using")
+
+
+def test_errors_fail_a_replay_only_where_a_limit_is_given() -> None:
+    assert judged(100, 0, QueryLog(log="x"), error_1062=100).status == "complete"
+    assert judged(100, 0, QueryLog(log="x", errors_max_pct=99.0), error_1062=100).status == "failed"

@@ -1,10 +1,11 @@
-//! What the text of a statement says, and which query log a file is.
+//! What the text of a statement says, and what a query log tells.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use flatwater_core::workload::query_log::{Amount, Format};
 use flatwater_core::workload::sql::text::Statement;
-use flatwater_real::database::query_log::{format_of, sendable_of};
+use flatwater_real::database::query_log::{sendable_of, tell};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -23,15 +24,17 @@ pub fn sql_statement(text: &str) -> PyResult<(Vec<String>, bool)> {
     }
 }
 
-/// Which query log a file is, by its first statement. ValueError(what) for any other file.
+/// Which query log a file is, the schemas that its first and its last statements name, and the seconds between these; None
+/// where its end does not tell. ValueError(what) for any other file.
 #[pyfunction]
-pub fn query_log_format(py: Python<'_>, path: PathBuf) -> PyResult<&'static str> {
-    match py.detach(|| format_of(&path)) {
-        Ok(Format::Slow) => Ok("slow"),
-        Ok(Format::General) => Ok("general"),
-        Ok(Format::Digests) => Ok("digests"),
-        Err(what) => Err(PyValueError::new_err(what)),
-    }
+pub fn query_log_told(py: Python<'_>, path: PathBuf) -> PyResult<(&'static str, BTreeSet<String>, Option<f64>)> {
+    let told = py.detach(|| tell(&path)).map_err(PyValueError::new_err)?;
+    let format = match told.format {
+        Format::Slow => "slow",
+        Format::General => "general",
+        Format::Digests => "digests",
+    };
+    Ok((format, told.schemas, told.length_us.map(|length_us| length_us as f64 / 1e6)))
 }
 
 /// Of a record of digests, each as a number of statements and their microseconds: all, those that can be sent, of these

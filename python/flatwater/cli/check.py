@@ -69,7 +69,7 @@ def verb(
         typer.echo(json.dumps({"file": file, "ok": True, **about}))
     else:
         limit = "at most" if experiment.workload.steady_state == "snia" else "about"
-        time = f"{limit} {print_duration(seconds)}"
+        time = f"{limit} {print_duration(seconds)}" if seconds else "to the end of the log"
         if experiment.in_virtual_time:
             real_s = real_seconds(experiment)
             virtual = "computed, not waited for"

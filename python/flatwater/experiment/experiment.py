@@ -10,6 +10,7 @@ from flatwater.experiment.cache import Cache, FlashCache, NoCache
 from flatwater.experiment.cache.flash import DATA
 from flatwater.experiment.cost import Cost
 from flatwater.experiment.database import Database, NoDatabase, Server
+from flatwater.experiment.database.address import SCHEMA_NAME
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.kinds import BUILT, Kinds
 from flatwater.experiment.load_hosts import Load
@@ -147,8 +148,11 @@ class Experiment(Heading):
     @property
     def schema_name(self) -> str:
         """The schema of the workload's tables on the server."""
-        address = self.server.address
-        return self.server.schema_name or (address.schema if address else None) or self.transactions.SCHEMA
+        server, workload, address = self.server, self.transactions, self.server.address
+        # What a log names is the schema of somebody else's server: there flatwater makes none of that name.
+        named = workload.SCHEMA if address is not None else workload.default_schema
+        default = named if SCHEMA_NAME.fullmatch(named) else workload.SCHEMA
+        return server.schema_name or (address.schema if address else None) or default
 
     @property
     def session_schema(self) -> str | None:

@@ -120,7 +120,8 @@ def _size_field(value: Any) -> int:
         raise refuse(str(error), "sizes look like 16KiB, 500M or 2GB; a bare number is bytes") from None
 
 
-def _duration_field(value: Any) -> float:
+def read_duration(value: Any) -> float:
+    """Seconds of a duration in a file. Raises what pydantic reports, with a hint."""
     try:
         return parse_duration(value)
     except ValueError as error:
@@ -137,7 +138,7 @@ AS_WRITTEN = {"sizes": "text"}
 #: More than 0 bytes.
 Size = Annotated[int, BeforeValidator(_size_field), PlainSerializer(_write_size_field)]
 #: 0 seconds or more.
-Seconds = Annotated[float, BeforeValidator(_duration_field), Field(ge=0)]
+Seconds = Annotated[float, BeforeValidator(read_duration), Field(ge=0)]
 #: More than 0 seconds.
-SomeSeconds = Annotated[float, BeforeValidator(_duration_field), Field(gt=0)]
+SomeSeconds = Annotated[float, BeforeValidator(read_duration), Field(gt=0)]
 Percent = Annotated[float, Field(ge=0, le=100)]

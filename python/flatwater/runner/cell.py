@@ -68,8 +68,15 @@ class CellRunner:
 
     def run(self) -> CellSummary:
         """Runs the cell and stores its summary, also of a cell that fails: the summary has its status."""
+        left = read_left(self._cell, self._experiment)
+        why_not = self._stack.database.why_not_anew(left)
+        if why_not is not None:
+            return keep_without_running(self._cell, self._experiment, "failed", why_not)
+        self._left = self._resume_or_set_aside(left)
+        return self._run()
+
+    def _run(self) -> CellSummary:
         started_at = now_utc()
-        self._left = self._resume_or_set_aside()
         status: CellStatus = "complete"
         failure, begun, over = None, False, False
         conditions: list[Condition] = []
@@ -103,7 +110,8 @@ class CellRunner:
                 status, failure, over = "failed", with_hint(self._stack.database.explained(str(error))), begun
             finally:
                 # Also for other exceptions (a closed output, a second Ctrl-C): nothing is left running.
-                self._end(journal, resumable=not over and measured_s(journal.phases) > 0)
+                can_go_on = self._experiment.workload.cannot_go_on is None
+                self._end(journal, resumable=not over and can_go_on and measured_s(journal.phases) > 0)
         if status == "failed" and not begun and self._left.measured_s:
             # Only the layers below could not be prepared: the earlier measurement waits for the next run.
             return keep_without_running(self._cell, self._experiment, "failed", failure or "")
@@ -170,9 +178,8 @@ class CellRunner:
         except FlatwaterError as error:
             self._warnings.append(str(error))
 
-    def _resume_or_set_aside(self) -> Left:
+    def _resume_or_set_aside(self, left: Left) -> Left:
         """What an earlier run left of this cell. If the cell cannot be resumed with it, it is set aside."""
-        left = read_left(self._cell, self._experiment)
         if not left.measured_s:
             # Preconditioning and a warm-up count only together with the measurement that follows them.
             self._set_aside(left, "its journal is gone")

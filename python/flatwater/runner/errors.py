@@ -35,7 +35,8 @@ def judge_errors(summary: CellSummary, workload: Timing) -> None:
 def _replay_warnings(summary: CellSummary) -> list[str]:
     """What the replay did not do as the log says."""
     found = []
-    late, lag_ms, skipped = (summary.counters.get(name, 0) for name in ("late", "lag_ms", "writes_skipped"))
+    names = ("late", "lag_ms", "writes_skipped", "mixed")
+    late, lag_ms, skipped, mixed = (summary.counters.get(name, 0) for name in names)
     if late:
         share_pct = 100 * late / max(1, late, summary.operations + summary.errors)
         found.append(
@@ -44,6 +45,11 @@ def _replay_warnings(summary: CellSummary) -> list[str]:
         )
     if skipped:
         found.append(f"{skipped:,} statements may write and were left out (workload.allow_writes replays them)")
+    if mixed:
+        found.append(
+            f"{mixed:,} statements ran on a session that another recorded connection was using: their transactions mix "
+            "(more workload.connections keep them apart)"
+        )
     return found
 
 

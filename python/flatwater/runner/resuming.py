@@ -71,7 +71,7 @@ def read_left(cell: Cell, experiment: Experiment) -> Left:
         why_not = None if over else "SNIA's rounds have no gap between them"
     else:
         over = seconds >= experiment.workload.duration_s - experiment.record.interval_s / 2
-        why_not = None
+        why_not = None if over else experiment.workload.cannot_go_on
     return Left(phases, seconds, over, ended_at, _why_failed(cell) or why_not, cell.folder)
 
 

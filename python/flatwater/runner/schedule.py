@@ -31,13 +31,15 @@ class Timed(Schedule):
         self.notes: list[str] = []
         self._warmup_s = cell.workload.warmup_s
         self._duration_s = cell.workload.duration_s - measured_s
+        #: As long as that, or to the end of what is replayed.
+        self._length_s = cell.workload.longest_s - self._warmup_s - measured_s
         # Intervals end a few microseconds late, so lengths are compared to within half an interval.
         self._slack_s = cell.record.interval_s / 2
 
     def phase(self, start_s: float) -> tuple[str, float | None]:
         if start_s < self._warmup_s - self._slack_s:
             return WARMUP, self._warmup_s
-        return MEASURE, self._duration_s
+        return MEASURE, self._length_s if self._length_s > 0 else None
 
     def over(self, start_s: float, end_s: float, throughput: float) -> bool:
         return end_s - self._warmup_s >= self._duration_s - self._slack_s

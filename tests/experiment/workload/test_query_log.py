@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from flatwater.experiment import Experiment, load, to_toml
 from flatwater.experiment.problem import ProblemsError
 from flatwater.experiment.validation import make_experiment
 from flatwater.experiment.workload.query_log import QueryLog
 from flatwater.plan.sql import QueryLog as Plan
 from flatwater.plan.sql import write_query_log
+from flatwater.runner.schedule import Timed
 
 GENERAL = "231123 13:15:00\t     3 Query\tSELECT 1\n"
 SLOW = "# Time: 231123 13:15:00\n# User@Host: a[a] @ localhost []\n# Query_time: 1\nSELECT 1;\n"
@@ -75,6 +78,59 @@ def test_a_setup_of_a_server_of_the_users_must_be_allowed(log: Path) -> None:
     assert "database.load" in problems(log, own, URL)["workload.setup_file"]
     assert "allow_writes" in problems(log, own, {**URL, "load": True})["database.load"]
     assert problems(log, own) == {}
+
+
+def cell(log: Path, workload: Mapping[str, Any] = {}, database: Mapping[str, Any] = {}) -> Experiment:
+    own = {"kind": "query-log", "log": str(log)}
+    return make_experiment({"workload": own | dict(workload), "database": {"kind": "server"} | dict(database)})
+
+
+def test_it_lasts_as_long_as_its_log(log: Path, tmp_path: Path) -> None:
+    log.write_text(GENERAL + "231123 14:15:00\t     3 Query\tSELECT 1\n")
+    assert math.isinf(cell(log).workload.duration_s)
+    assert cell(log).workload.longest_s == 3600
+    assert cell(log, {"speed": 2}).workload.longest_s == 1800
+    assert cell(log, {"duration_s": "5m"}).workload.longest_s == 300
+    assert cell(log, {"duration_s": "2h"}).workload.longest_s == 3600
+    # Nobody knows how fast a server is.
+    assert cell(log, {"speed": "asap"}).workload.longest_s == 0
+    assert Timed(cell(log)).phase(0.0) == ("measure", 3600)
+    assert Timed(cell(log, {"speed": "asap"})).phase(0.0) == ("measure", None)
+
+
+@pytest.mark.parametrize("workload", [{}, {"duration_s": 60}, {"duration_s": math.inf}])
+def test_it_is_written_back_with_its_length(log: Path, tmp_path: Path, workload: Mapping[str, Any]) -> None:
+    path = tmp_path / "written.toml"
+    path.write_text(to_toml(cell(log, workload)))
+    assert ("duration_s" in path.read_text()) == (workload.get("duration_s") == 60)
+    assert load(path).workload == cell(log, workload).workload
+
+
+NAMED = "231123 13:15:00\t     3 Connect\ta@b on shop\n\t\t     3 Query\tSELECT 1\n"
+OTHER = "231123 13:15:01\t     4 Connect\ta@b on {}\n\t\t     4 Query\tSELECT 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "database", "schema"),
+    [
+        (GENERAL, {}, "flatwater"),
+        (NAMED, {}, "shop"),
+        (NAMED, {"schema_name": "mine"}, "mine"),
+        (NAMED + OTHER.format("mysql"), {}, "shop"),
+        (NAMED + OTHER.format("other"), {}, "flatwater"),
+        (OTHER.format("a`b"), {}, "flatwater"),
+        (NAMED, {"url": "mysql://me@db1", "load": True}, "flatwater"),
+        (NAMED, URL, "shop"),
+    ],
+    ids=["none", "one", "named", "one-of-users", "two", "no-name", "theirs", "url"],
+)
+def test_its_schema_is_the_one_that_it_names(log: Path, text: str, database: Mapping[str, Any], schema: str) -> None:
+    log.write_text(text)
+    assert cell(log, {"allow_writes": True}, database).schema_name == schema
+
+
+def test_a_replay_cannot_go_on_in_the_middle(log: Path) -> None:
+    assert "the beginning of its log" in (cell(log).workload.cannot_go_on or "")
 
 
 def test_no_model_has_the_tables(log: Path) -> None:

@@ -209,3 +209,16 @@ def test_what_a_transaction_commits() -> None:
 def test_fields_of_other_workloads_have_no_meaning() -> None:
     assert "one by one" in problems({"pipeline": True})["workload.pipeline"]
     assert "workload.warehouses" in problems({"warehouses": 3})
+
+
+def test_what_cannot_be_gone_on_with_in_the_middle() -> None:
+    write = {"write": {"statements": ["INSERT INTO t VALUES (:id)"]}}
+
+    def why_not(**sequence: Any) -> str | None:
+        return make(
+            {"transactions": write, "parameters": {"id": {"kind": "sequence", **sequence}}}
+        ).workload.cannot_go_on
+
+    assert make().workload.cannot_go_on is None
+    assert why_not(start_from="SELECT MAX(id) + 1 FROM t") is None
+    assert "the sequence id would begin again" in (why_not() or "")

@@ -27,7 +27,7 @@ use crate::Error;
 
 pub use dataset::{Chunk, Dataset, Rows};
 use job::Job;
-pub(super) use marks::require_finished;
+pub(super) use marks::{quoted, require_finished};
 pub use row::{Form, Row};
 pub use setup::{SetupSpec, SetupStatement};
 pub use spec::{DatasetSpec, Spec};

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import stat
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainSerializer, SerializationInfo
 
 from flatwater.experiment.problem import Problem
+from flatwater.experiment.units import AS_WRITTEN, Percent, read_duration
 from flatwater.experiment.workload.own import OwnStatements
 from flatwater.experiment.workload.timing import problem
 from flatwater.experiment.workload.transactions import Connections
@@ -24,6 +26,18 @@ def _speed(value: Any) -> Any:
     return 0.0 if value == "asap" else value
 
 
+def _length(value: Any) -> Any:
+    return value if value == math.inf else read_duration(value)
+
+
+def _write_length(length_s: float, info: SerializationInfo) -> float | None:
+    return None if info.context == AS_WRITTEN and length_s == math.inf else length_s
+
+
+#: Seconds; infinity: as long as the log.
+_Length = Annotated[float, Field(gt=0, allow_inf_nan=True), BeforeValidator(_length), PlainSerializer(_write_length)]
+
+
 class QueryLog(OwnStatements):
     """Replays a query log: each statement at its recorded time, those of a recorded connection in their order."""
 
@@ -35,12 +49,47 @@ class QueryLog(OwnStatements):
     #: The most sessions. Recorded connections beyond it share them.
     connections: Connections = 64
     unit: Literal["qps"] = "qps"
+    #: By default the run ends with its log, which may last longer than it was recorded.
+    duration_s: _Length = math.inf
+    #: What the log's own clients were refused is refused again, and an INSERT may meet the key of a row that is there.
+    errors_max_pct: Percent = 100.0
 
     @property
     def log_file(self) -> Path:
         """The log itself: in a result folder, the record of the statements."""
         path = Path(self.log)
         return digests_in(path) or path
+
+    @property
+    def longest_s(self) -> float:
+        """Seconds of the log at this speed, or of the run if that ends before; 0 if nobody can tell."""
+        longest_s, log_s = super().longest_s, self._told()[2]
+        if log_s is None or not self.speed:
+            return longest_s if math.isfinite(longest_s) else 0.0
+        return min(log_s / self.speed, longest_s)
+
+    @property
+    def default_schema(self) -> str:
+        """The schema that the log names, if it names one alone."""
+        named = self._told()[1]
+        return next(iter(named)) if len(named) == 1 else super().default_schema
+
+    @property
+    def cannot_go_on(self) -> str | None:
+        """A replay has no place in its log to go on from."""
+        return "a replay begins at the beginning of its log"
+
+    @property
+    def reconnects(self) -> bool:
+        """A session is made anew for another recorded connection."""
+        return True
+
+    def _told(self) -> tuple[str, set[str], float | None]:
+        """What the log tells of itself; nothing of a file that cannot be read, which `conflicts` reports."""
+        try:
+            return _tell(self.log_file)
+        except (OSError, ValueError):
+            return "", set(), None
 
     def conflicts(self) -> Iterator[Problem]:
         """Fields that the log decides, and a log that cannot be read."""
@@ -50,11 +99,7 @@ class QueryLog(OwnStatements):
                 yield problem(name, "has no meaning in a replay: the log says it", "speed makes it faster", "kind")
         path = self.log_file
         try:
-            found = path.stat()
-            # A pipe would be waited for, and a device has no end.
-            if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
-                raise ValueError("it is no file")
-            _format(path, (found.st_mtime_ns, found.st_size))
+            _tell(path)
         except (OSError, ValueError) as error:
             what = f"{path}: {error.strerror if isinstance(error, OSError) else error}"
             hint = "a slow query log, a general query log, or a result of flatwater observe --samples"
@@ -62,9 +107,17 @@ class QueryLog(OwnStatements):
         yield from super().conflicts()
 
 
-@lru_cache(maxsize=64)
-def _format(path: Path, version: tuple[int, int]) -> str:
-    """Which log it is, by its first statement. Errors: ValueError."""
-    from flatwater._engine import query_log_format
+def _tell(path: Path) -> tuple[str, set[str], float | None]:
+    """Which log it is, the schemas that it names, its seconds. Errors: OSError, ValueError."""
+    found = path.stat()
+    # A pipe would be waited for, and a device has no end.
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        raise ValueError("it is no file")
+    return _tell_version(path, (found.st_mtime_ns, found.st_size))
 
-    return query_log_format(path)
+
+@lru_cache(maxsize=64)
+def _tell_version(path: Path, version: tuple[int, int]) -> tuple[str, set[str], float | None]:
+    from flatwater._engine import query_log_told
+
+    return query_log_told(path)

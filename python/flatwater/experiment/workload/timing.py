@@ -47,6 +47,11 @@ class Timing(Layer):
         measured = self.round_s * self.rounds_max if self.steady_state == "snia" else self.duration_s
         return self.warmup_s + measured
 
+    @property
+    def cannot_go_on(self) -> str | None:
+        """Why a cell that was stopped in the middle cannot be gone on with, whatever its data are; None if it can."""
+        return None
+
     def conflicts(self) -> Iterator[Problem]:
         """Too few rounds for SNIA's rule."""
         if self.steady_state == "snia" and self.rounds_max < SNIA_WINDOW:

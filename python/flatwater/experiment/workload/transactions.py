@@ -42,6 +42,16 @@ class Transactions(Timing):
     pipeline: bool = False
 
     @property
+    def default_schema(self) -> str:
+        """The schema of its tables on a server of flatwater's own, where the experiment names none."""
+        return self.SCHEMA
+
+    @property
+    def reconnects(self) -> bool:
+        """Whether sessions close their connections and make them anew."""
+        return self.reconnect_every > 0
+
+    @property
     def thinks(self) -> bool:
         """Whether sessions wait between transactions."""
         return False

@@ -284,3 +284,30 @@ def test_a_statement_that_keeps_the_start_waiting_is_interrupted(
     run.until(lambda: foreign.instance.query(asked))
     ended = run.send(signal.SIGINT)
     assert ended.code == 130 and ended.at_once, ended.stderr
+
+
+def test_a_sequence_that_would_begin_again_is_not_gone_on_with(servers: ServerLab) -> None:
+    """Its numbers are there: each INSERT would meet one (error 1062)."""
+    number = {"payment": {"kind": "sequence"}}
+    pay = {"pay": {"statements": ["INSERT INTO payment VALUES (:payment, 1, 1, '')"]}}
+    file = servers.write(own(transactions=pay, parameters=PARAMETERS | number))
+    run = servers.start(file)
+    run.until_recorded(5)
+    run.send(signal.SIGKILL)
+    servers.until_gone()
+    ran = servers.run(file, "--resume")
+    assert ran.code == 0 and ran.summary.errors == 0, ran.stderr
+    assert "the sequence payment would begin again at its start" in ran.stderr and list(
+        (ran.out / "set-aside").iterdir()
+    )
+
+
+def test_a_sequence_with_a_start_of_its_own_is_gone_on_with(servers: ServerLab) -> None:
+    file = servers.write(own(transactions={"pay": PAY}))
+    run = servers.start(file)
+    run.until_recorded(5)
+    run.send(signal.SIGKILL)
+    servers.until_gone()
+    ran = servers.run(file, "--resume")
+    assert ran.code == 0 and ran.summary.errors == 0, ran.stderr
+    assert not (ran.out / "set-aside").exists()

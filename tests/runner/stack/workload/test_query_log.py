@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab import Ran
 from serverlab import Foreign, ServerLab
 
 SCHEMA = "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(30));\nINSERT INTO t VALUES (1, 'one'), (2, 'two');\n"
@@ -22,16 +23,33 @@ STATEMENTS = [
 
 
 def general(tmp_path: Path, statements: list[tuple[int, int, str]] = STATEMENTS) -> Path:
-    """A general log as MySQL 8 writes it."""
-    path = tmp_path / "general.log"
-    lines = [f"2026-11-23T10:00:{second:02}.000000Z\t{session:5} Query\t{sql}\n" for second, session, sql in statements]
+    """A general log as MySQL 8 writes it. `Connect: shop` stands for the command Connect, `Quit:` for Quit."""
+    path, lines = tmp_path / "general.log", []
+    for second, session, sql in statements:
+        command, argument = "Query", sql
+        if sql.startswith("Connect:"):
+            command, argument = "Connect", f"app@localhost on {sql.partition(' ')[2]} using Socket"
+        elif sql == "Quit:":
+            command, argument = "Quit", ""
+        lines.append(f"2026-11-23T10:00:{second:02}.000000Z\t{session:5} {command}\t{argument}\n")
     path.write_text("".join(lines))
     return path
 
 
 def replay(log: Path, **changes: Any) -> dict[str, Any]:
-    own = {"kind": "query-log", "log": str(log), "connections": 4, "duration_s": 60, "errors_max_pct": 50}
-    return own | changes
+    return {"kind": "query-log", "log": str(log), "connections": 4, "errors_max_pct": 50} | changes
+
+
+def table(foreign: Foreign, name: str) -> str:
+    """A schema of this name with the table `t` and its two rows."""
+    schema = foreign.schema(name)
+    foreign.instance.query(f"CREATE TABLE {schema}.t (id INT PRIMARY KEY, a VARCHAR(30))")
+    foreign.instance.query(f"INSERT INTO {schema}.t VALUES (1, 'one'), (2, 'two')")
+    return schema
+
+
+def rows(foreign: Foreign, schema: str) -> list[tuple[str | None, ...]]:
+    return foreign.instance.query(f"SELECT a FROM {schema}.t ORDER BY id")
 
 
 @pytest.fixture
@@ -44,20 +62,18 @@ def schema(tmp_path: Path) -> str:
 def test_writes_are_replayed_only_when_allowed(
     servers: ServerLab, foreign: Foreign, tmp_path: Path, schema: str
 ) -> None:
-    name = foreign.schema("replayed")
-    foreign.instance.query(f"CREATE TABLE {name}.t (id INT PRIMARY KEY, a VARCHAR(30))")
-    foreign.instance.query(f"INSERT INTO {name}.t VALUES (1, 'one'), (2, 'two')")
+    name = table(foreign, "replayed")
     log = general(tmp_path)
     ran = servers.go(replay(log, speed="asap"), {"url": foreign.url(name)})
     assert (ran.code, ran.cell["status"]) == (0, "complete"), ran.stderr
     assert ran.summary.counters["writes_skipped"] == 2
     assert ran.summary.counters["error_1054"] == ran.summary.errors == 1
     assert ran.summary.latency_by_kind_us["select"].count == 3
-    assert foreign.instance.query(f"SELECT a FROM {name}.t ORDER BY id") == [("one",), ("two",)]
+    assert rows(foreign, name) == [("one",), ("two",)]
     again = servers.go(replay(log, speed="asap", allow_writes=True), {"url": foreign.url(name)})
     assert again.code == 0, again.stderr
     assert again.summary.counters["writes_skipped"] == 0 and again.summary.errors == 1
-    assert foreign.instance.query(f"SELECT a FROM {name}.t ORDER BY id") == [("x",), ("two",), ("it's; ' three",)]
+    assert rows(foreign, name) == [("x",), ("two",), ("it's; ' three",)]
 
 
 def test_the_recorded_times_are_kept(servers: ServerLab, tmp_path: Path, schema: str) -> None:
@@ -81,26 +97,36 @@ def test_statements_that_cannot_keep_up_are_told(servers: ServerLab, tmp_path: P
 
 
 def test_the_slow_log_of_a_real_server(servers: ServerLab, foreign: Foreign, tmp_path: Path, schema: str) -> None:
-    """What MariaDB itself writes is read, and does the same again."""
+    """What MariaDB itself writes is read, and does the same again: also plans, and a log that was opened again."""
     name = foreign.schema("logged")
     path = tmp_path / "slow.log"
     tmp_path.chmod(0o777)
     query = foreign.instance.query
-    query(f"CREATE TABLE {name}.t (id INT PRIMARY KEY, a VARCHAR(30))")
+    query(f"CREATE TABLE {name}.t (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(30))")
     query(f"SET GLOBAL slow_query_log_file = '{path}'")
     query("SET GLOBAL long_query_time = 0")
+    if foreign.instance.binary.flavour == "mariadb":
+        query("SET GLOBAL log_slow_verbosity = 'query_plan,explain'")
     query("SET GLOBAL slow_query_log = 1")
     try:
         for number in range(1, 6):
-            query(f"INSERT INTO {name}.t VALUES ({number},\n 'line {number}')")
+            query(f"INSERT INTO {name}.t (a) VALUES (\n 'line {number}')")
+            if number == 3:
+                query("FLUSH SLOW LOGS")
         query(f"SELECT * FROM {name}.t WHERE a LIKE 'line%'")
     finally:
         query("SET GLOBAL slow_query_log = 0")
         query("SET GLOBAL long_query_time = 10")
-    query(f"DELETE FROM {name}.t")
-    ran = servers.go(replay(path, speed="asap", allow_writes=True, connections=1), {"url": foreign.url(name)})
+        if foreign.instance.binary.flavour == "mariadb":
+            query("SET GLOBAL log_slow_verbosity = ''")
+    told = path.read_text()
+    assert told.count("started with:") == 2, told
+    assert foreign.instance.binary.flavour != "mariadb" or "\n#\n# explain: " in told
+    query(f"TRUNCATE {name}.t")
+    work = replay(path, allow_writes=True, connections=1, on_error="stop")
+    ran = servers.go(work, {"url": foreign.url(name)})
     assert ran.code == 0, ran.stderr
-    assert ran.summary.latency_by_kind_us["insert"].count == 5
+    assert ran.summary.errors == 0 and ran.summary.latency_by_kind_us["insert"].count == 5
     assert query(f"SELECT COUNT(*), MAX(a) FROM {name}.t") == [("5", "line 5")]
 
 
@@ -136,7 +162,6 @@ def test_damaged_parts_and_a_statement_of_any_length_are_survived(
     assert ran.code == 0, ran.stderr
     # 1153 is the server's number for what is longer than a packet; what was added to the last statement is no SQL.
     assert ran.summary.counters["error_1153"] == 1 and ran.summary.errors == 2, ran.summary.counters
-    assert ran.summary.latency_by_kind_us["select"].count == 1
 
 
 def test_a_long_pause_of_the_log_keeps_nobody_waiting(servers: ServerLab, tmp_path: Path, schema: str) -> None:
@@ -155,3 +180,170 @@ def test_other_verbs_say_what_they_cannot_tell(servers: ServerLab, tmp_path: Pat
     for verb in ("advise", "report"):
         told = servers.lab.flatwater(verb, ran.out)
         assert told.code == 0, told.stderr
+
+
+def test_it_ends_with_its_log_or_tells_how_much_was_left(servers: ServerLab, tmp_path: Path, schema: str) -> None:
+    log = general(tmp_path)
+    whole = servers.go(replay(log, setup_file=schema))
+    assert whole.code == 0 and not any("not replayed" in warning for warning in whole.summary.warnings), whole.stderr
+    cut = servers.go(replay(log, setup_file=schema, duration_s=0.5))
+    assert cut.code == 0, cut.stderr
+    (told,) = [warning for warning in cut.summary.warnings if "not replayed" in warning]
+    # A busy machine ends it a moment later.
+    assert "s of its 2 s were" in told and "the last 0 s" not in told and "workload.duration_s" in told
+
+
+class TestSchemas:
+    def test_an_own_server_has_the_schema_that_the_log_names(
+        self, servers: ServerLab, tmp_path: Path, schema: str
+    ) -> None:
+        log = general(tmp_path, [(0, 7, "Connect: shop"), (0, 7, "SELECT a FROM t"), (0, 8, "SELECT a FROM shop.t")])
+        ran = servers.go(replay(log, setup_file=schema, speed="asap"))
+        assert ran.code == 0 and ran.summary.errors == 0 and ran.summary.operations == 2, ran.stderr
+
+    def test_a_log_whose_schemas_are_not_there_is_refused(
+        self, servers: ServerLab, foreign: Foreign, tmp_path: Path, schema: str
+    ) -> None:
+        two = [(0, 7, "Connect: shop"), (0, 7, "SELECT 1"), (0, 8, "Connect: stock"), (0, 8, "SELECT 1")]
+        log = general(tmp_path, two)
+        ran = servers.go(replay(log, setup_file=schema))
+        assert ran.code == 1 and "`shop` or `stock`" in ran.error and "database.schema_name" in ran.error, ran.stderr
+        ran = servers.go(replay(log), {"url": foreign.url(foreign.schema("another"))})
+        assert ran.code == 2 and "`shop` or `stock`" in ran.error, ran.stderr
+
+    def test_a_setup_may_make_them(self, servers: ServerLab, tmp_path: Path, schema: str) -> None:
+        made = tmp_path / "both.sql"
+        made.write_text("".join(f"CREATE DATABASE {name}; USE {name}; {SCHEMA}" for name in ("shop", "stock")))
+        two = [(0, 7, "Connect: shop"), (0, 7, "SELECT a FROM t"), (0, 8, "Connect: stock"), (0, 8, "SELECT a FROM t")]
+        ran = servers.go(replay(general(tmp_path, two), setup_file=str(made), speed="asap"))
+        assert ran.code == 0 and ran.summary.errors == 0, ran.stderr
+
+    @pytest.mark.parametrize("of_url", [True, False])
+    def test_a_statement_without_one_is_not_run_in_that_of_another(
+        self, servers: ServerLab, foreign: Foreign, tmp_path: Path, of_url: bool
+    ) -> None:
+        own, other = table(foreign, "own"), table(foreign, "another")
+        statements = [(0, 7, f"Connect: {other}"), (0, 7, "SELECT 1"), (0, 8, "DELETE FROM t")]
+        url = foreign.url(own) if of_url else foreign.url("").replace("&schema=", "")
+        work = replay(general(tmp_path, statements), speed="asap", allow_writes=True, connections=1, errors_max_pct=100)
+        ran = servers.go(work, {"url": url})
+        assert ran.code == 0, ran.stderr
+        assert len(rows(foreign, other)) == 2
+        assert len(rows(foreign, own)) == (0 if of_url else 2)
+        # ER_NO_DB_ERROR: no schema is open.
+        assert ran.summary.counters.get("error_1046", 0) == (0 if of_url else 1)
+
+    def test_a_connection_that_has_none_any_more(self, servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+        other, log = table(foreign, "another"), tmp_path / "slow.log"
+        entry = (
+            "# User@Host: a[a] @ localhost []\n# Thread_id: 7  Schema: {}\n# Query_time: 0.0\nSET timestamp=9;\n{};\n"
+        )
+        log.write_text(entry.format(other, "SELECT 1") + entry.format(" QC_hit: No", "DELETE FROM t"))
+        work = replay(log, speed="asap", allow_writes=True, connections=1, errors_max_pct=100)
+        ran = servers.go(work, {"url": foreign.url("").replace("&schema=", "")})
+        assert ran.code == 0 and ran.summary.counters["error_1046"] == 1, ran.stderr
+        assert len(rows(foreign, other)) == 2
+
+
+class TestConnections:
+    def replayed(self, servers: ServerLab, foreign: Foreign, name: str, statements: list[tuple[int, int, str]]) -> Ran:
+        work = replay(general(servers.lab.folder, statements), speed="asap", allow_writes=True, connections=1)
+        ran = servers.go(work, {"url": foreign.url(name)})
+        assert ran.code == 0, ran.stderr
+        return ran
+
+    def test_a_recorded_connection_leaves_nothing_to_the_next_one(self, servers: ServerLab, foreign: Foreign) -> None:
+        name = table(foreign, "leaves")
+        left = ["SET autocommit = 0", "SET @a = 5", "CREATE TEMPORARY TABLE u (a INT)", "UPDATE t SET a = 'x'"]
+        found = ["UPDATE t SET a = CONCAT(a, IFNULL(@a, '!')) WHERE id = 2", "CREATE TABLE u (a INT)"]
+        statements = [*((0, 7, sql) for sql in left), *((0, 71, sql) for sql in found)]
+        ran = self.replayed(servers, foreign, name, statements)
+        assert rows(foreign, name) == [("one",), ("two!",)]
+        assert ran.summary.errors == 0
+        assert (ran.summary.counters["resets"], ran.summary.counters["mixed"]) == (1, 0)
+
+    def test_a_number_that_is_given_again_is_another_connection(self, servers: ServerLab, foreign: Foreign) -> None:
+        name = table(foreign, "again")
+        statements = [
+            *[(0, 7, sql) for sql in ("BEGIN", "UPDATE t SET a = 'x'", "Quit:", f"Connect: {name}")],
+            (0, 7, "UPDATE t SET a = CONCAT(a, '!')"),
+        ]
+        ran = self.replayed(servers, foreign, name, statements)
+        assert rows(foreign, name) == [("one!",), ("two!",)] and ran.summary.counters["resets"] == 1
+
+    def test_two_that_were_open_together_share_a_session_and_it_is_told(
+        self, servers: ServerLab, foreign: Foreign
+    ) -> None:
+        name = table(foreign, "together")
+        statements = [
+            (0, 7, "BEGIN"),
+            (0, 8, "SELECT 1"),
+            (0, 7, "UPDATE t SET a = 'x'"),
+            (0, 8, "SELECT 1"),
+            (0, 7, "COMMIT"),
+            (0, 8, "SELECT 1"),
+        ]
+        ran = self.replayed(servers, foreign, name, statements)
+        assert rows(foreign, name) == [("x",), ("x",)]
+        assert ran.summary.counters["resets"] == 0 and ran.summary.counters["mixed"] >= 4
+        assert any("another recorded connection was using" in warning for warning in ran.summary.warnings)
+
+
+#: Some in each of three seconds.
+INSERTS = [
+    (second, 7, f"INSERT INTO t VALUES ({10 * second + number}, 'new')")
+    for second in range(1, 4)
+    for number in range(5)
+]
+
+
+class TestKilled:
+    """A replay has no place in its log to go on from: what it wrote must not be written twice."""
+
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+    def test_on_an_own_server_it_begins_anew_with_new_data(
+        self, servers: ServerLab, tmp_path: Path, schema: str, number: signal.Signals
+    ) -> None:
+        log = general(tmp_path, INSERTS)
+        file = servers.write(replay(log, setup_file=schema, allow_writes=True))
+        run = servers.start(file)
+        run.until_recorded(8)
+        run.send(number)
+        servers.until_gone()
+        ran = servers.run(file, "--resume")
+        assert ran.code == 0 and "a replay begins at the beginning of its log" in ran.stderr, ran.stderr
+        (kept,) = (ran.out / "set-aside").iterdir()
+        assert str(kept) in ran.stderr
+        assert ran.summary.errors == 0 and ran.summary.operations == len(INSERTS)
+        servers.check_clean()
+
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+    @pytest.mark.parametrize("intervals", [0, 5])
+    def test_on_the_server_of_a_url_it_is_not_begun_again(
+        self, servers: ServerLab, foreign: Foreign, tmp_path: Path, number: signal.Signals, intervals: int
+    ) -> None:
+        name = table(foreign, "killed")
+        log = general(tmp_path, INSERTS)
+        interval_s = 0.1 if intervals else 60.0
+        file = servers.write(replay(log, allow_writes=True), {"url": foreign.url(name)}, interval_s=interval_s)
+        run = servers.start(file)
+        run.until_recorded(intervals)
+        run.until(lambda: len(rows(foreign, name)) > 2)
+        run.send(number)
+        before = rows(foreign, name)
+        for _ in range(2):
+            ran = servers.run(file, "--resume")
+            assert ran.code == 1 and "cannot be resumed: a replay begins at the beginning" in ran.error, ran.stderr
+            assert "put its data back" in ran.error
+            assert rows(foreign, name) == before
+        assert not (ran.out / "set-aside").exists()
+
+    def test_one_that_only_reads_is_begun_again(self, servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+        name = table(foreign, "readagain")
+        log = general(tmp_path, [(second, 7, "SELECT a FROM t") for second in range(3)])
+        file = servers.write(replay(log), {"url": foreign.url(name)})
+        run = servers.start(file)
+        run.until_recorded(5)
+        run.send(signal.SIGKILL)
+        ran = servers.run(file, "--resume")
+        assert ran.code == 0 and ran.summary.operations == 3, ran.stderr

@@ -150,6 +150,8 @@ type Key = (u32, u32);
 pub struct Forms {
     found: HashMap<Key, Form>,
     samples: bool,
+    /// When the first interval began and the last one ended, seconds.
+    span_s: Option<(f64, f64)>,
 }
 
 /// Whether a line is the head of such a record.
@@ -194,9 +196,23 @@ impl Forms {
         } else if let Some(number) = line.sample {
             self.found.entry((*head, number)).or_default().take(line.sql);
         }
+        if line.end_s > line.start_s {
+            let (start_s, end_s) = self.span_s.unwrap_or((line.start_s, line.end_s));
+            self.span_s = Some((start_s.min(line.start_s), end_s.max(line.end_s)));
+        }
         for (number, count, time_us) in line.counts {
             self.found.entry((*head, number)).or_default().amount.add(count, time_us);
         }
+    }
+
+    /// How long it was recorded, microseconds.
+    pub fn length_us(&self) -> u64 {
+        self.span_s.map_or(0, |(start_s, end_s)| ((end_s - start_s) * 1e6) as u64)
+    }
+
+    /// The default schema of each form that can be sent, where it has one.
+    pub fn schemas(&self) -> impl Iterator<Item = &str> {
+        self.found.values().filter(|form| form.why().is_none()).filter_map(|form| form.schema.as_deref())
     }
 
     /// What of it can be sent.
@@ -282,7 +298,7 @@ impl Digests {
         let turn = self.turns.entry(spread.key).or_default();
         let sql = form.samples[*turn % form.samples.len()].clone();
         *turn += 1;
-        Some(Entry { at_us, session: u64::from(spread.key.1), schema: form.schema.clone(), sql })
+        Some(Entry { at_us, session: u64::from(spread.key.1), schema: form.schema.clone(), anew: false, sql })
     }
 }
 

@@ -49,6 +49,12 @@ fn each_interval_has_its_counts_within_it() {
 }
 
 #[test]
+fn its_length_and_its_schemas_are_told() {
+    let forms = Forms::gather(RECORD.as_bytes()).expect("no system says anything");
+    assert_eq!((forms.length_us(), forms.schemas().collect::<Vec<_>>()), (6_000_000, vec!["shop"]));
+}
+
+#[test]
 fn what_is_left_out_is_told() {
     let told = sendable(RECORD);
     assert_eq!(told.all, Amount { count: 9, time_us: 1110.0 });

@@ -19,6 +19,8 @@ pub struct Entry {
     pub session: u64,
     /// Its default schema, where the log tells it.
     pub schema: Option<String>,
+    /// It is the first one after its connection was made or reset, where the log tells it.
+    pub anew: bool,
     /// The statement, any bytes.
     pub sql: Vec<u8>,
 }

@@ -3,7 +3,7 @@
 //! Its lines are a time (before MySQL 5.7 and in MariaDB only when the second has changed), the connection's id, a command
 //! and its argument, as MySQL's manual tells ("The General Query Log"). Further lines belong to the argument.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::entry::{Entry, extend};
 use super::time::{digits, read_time};
@@ -54,6 +54,8 @@ const COMMANDS: [&[u8]; 36] = [
 pub(super) struct General {
     now_us: i64,
     schemas: HashMap<u64, String>,
+    /// Connections that were made or reset, without a statement since.
+    anew: HashSet<u64>,
     /// The statement that is being read.
     open: Option<Entry>,
 }
@@ -88,18 +90,25 @@ impl General {
                 let schema = self.schemas.get(&head.session).cloned();
                 let mut sql = Vec::new();
                 extend(&mut sql, head.argument);
-                self.open = Some(Entry { at_us: self.now_us, session: head.session, schema, sql });
+                let anew = self.anew.remove(&head.session);
+                self.open = Some(Entry { at_us: self.now_us, session: head.session, schema, anew, sql });
             }
             b"Init DB" => {
                 self.schemas.insert(head.session, String::from_utf8_lossy(argument).into_owned());
             }
-            b"Connect" => {
+            // Both have a schema, or none. What the session had before is gone.
+            b"Connect" | b"Change user" => {
+                self.anew.insert(head.session);
                 self.schemas.remove(&head.session);
                 if let Some(schema) = schema_of(argument) {
                     self.schemas.insert(head.session, schema);
                 }
             }
+            b"Reset Connection" => {
+                self.anew.insert(head.session);
+            }
             b"Quit" => {
+                self.anew.remove(&head.session);
                 self.schemas.remove(&head.session);
             }
             _ => {}
@@ -120,7 +129,7 @@ impl General {
     }
 }
 
-/// `user@host on schema using Socket`.
+/// `user@host on schema using Socket`, or `user@host as account on schema` (a change of the user).
 fn schema_of(argument: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(argument);
     let behind = text.split_once(" on ")?.1;

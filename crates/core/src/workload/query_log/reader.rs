@@ -140,7 +140,12 @@ fn is_header(line: &[u8]) -> bool {
     let text = line.trim_ascii_end();
     (text.ends_with(b". started with:") && text.windows(10).any(|some| some == b", Version:"))
         || (text.starts_with(b"Tcp port: ") && text.windows(12).any(|some| some == b"Unix socket:"))
-        || (text.starts_with(b"Time ") && text.ends_with(b"Argument"))
+        // MySQL parts them with spaces, MariaDB with tabs and spaces.
+        || (text.starts_with(b"Time") && words(text).eq([&b"Time"[..], b"Id", b"Command", b"Argument"]))
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const MARIADB_SLOW: &[u8] = b"/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian 12). started with:
 Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock
 Time\t\t    Id Command\tArgument
-# Time: 231123 13:15:00
+# Time: 231123 13:14:58
 # User@Host: app[app] @ localhost []
 # Thread_id: 12  Schema: shop  QC_hit: No
 # Query_time: 1.500000  Lock_time: 0.000011  Rows_sent: 1  Rows_examined: 0
@@ -25,6 +25,7 @@ SET timestamp=1700745300;
 # User@Host: app[app] @ localhost []
 # Thread_id: 14  Schema:   QC_hit: No
 # Query_time: 0.000100  Lock_time: 0.000000  Rows_sent: 0  Rows_examined: 0
+# Rows_affected: 1  Bytes_sent: 11
 SET timestamp=1700745301;
 INSERT INTO t VALUES ('\xff\x00;'";
 
@@ -51,9 +52,25 @@ fn texts(log: &[u8]) -> Vec<(i64, u64, String, String)> {
 fn a_slow_log_of_mariadb() {
     let found = read(MARIADB_SLOW);
     let told: Vec<_> = found.iter().map(|one| (one.at_us, one.session, one.schema.as_deref())).collect();
+    // The seconds are those of the begin.
     assert_eq!(told, [(1_700_745_298_000_000, 12, Some("shop")), (1_700_745_301_000_000, 14, None)]);
     assert!(found[0].sql.starts_with(b"SELECT a\n# Time: no") && found[0].sql.ends_with(b"FROM t"));
     assert_eq!(found[1].sql, b"INSERT INTO t VALUES ('\xff\x00;'", "cut at the end of the file");
+}
+
+#[test]
+fn times_are_of_the_end_where_the_server_is_older() {
+    let mysql_5_6 = "# Time: 261126 12:09:25\n# User@Host: a[a] @ localhost []  Id:     9\n\
+        # Query_time: 3.200178  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 0\n\
+        SET timestamp=1795694965;\nSELECT SLEEP(3.2);\n";
+    let mariadb_10_2 = "# Time: 261126 12:09:25\n# User@Host: a[a] @ localhost []\n\
+        # Thread_id: 9  Schema:   QC_hit: No\n\
+        # Query_time: 3.200178  Lock_time: 0.000000  Rows_sent: 1  Rows_examined: 0\n# Rows_affected: 0\n\
+        SET timestamp=1795694965;\nSELECT SLEEP(3.2);\n";
+    for log in [mysql_5_6, mariadb_10_2] {
+        let told = [(1_795_694_961_799_822, 9, String::new(), "SELECT SLEEP(3.2)".into())];
+        assert_eq!(texts(log.as_bytes()), told);
+    }
 }
 
 #[test]
@@ -77,8 +94,61 @@ fn a_slow_log_of_percona_server() {
     let log = b"# Time: 110101  9:05:07\n# User@Host: a[a] @ localhost []\n\
         # Thread_id: 7  Schema: shop  Last_errno: 0  Killed: 0\n\
         # Query_time: 0.5  Lock_time: 0.0  Rows_sent: 1\n# InnoDB_trx_id: 1F\n#   InnoDB_IO_r_ops: 0\n\
-        SET timestamp=1293872707.250000;\nUPDATE t SET a = 1;\n";
-    assert_eq!(texts(log), [(1_293_872_707_250_000, 7, "shop".into(), "UPDATE t SET a = 1".into())]);
+        SET timestamp=1293872707;\nUPDATE t SET a = 1;\n";
+    assert_eq!(texts(log), [(1_293_872_706_500_000, 7, "shop".into(), "UPDATE t SET a = 1".into())]);
+    // As slow_query_log_microseconds_timestamp writes it.
+    let exact = String::from_utf8_lossy(log).replace("9:05:07\n", "9:05:07.0000750000\n");
+    assert_eq!(texts(exact.as_bytes())[0].0, 1_293_872_707_250_000);
+}
+
+#[test]
+fn numbers_that_a_statement_used_or_made_are_of_the_head() {
+    for set in ["insert_id=7,", "last_insert_id=6,", "last_insert_id=6,insert_id=7,"] {
+        let log = format!(
+            "# Time: 110101  9:05:07\n# User@Host: a[a] @ localhost []\n# Query_time: 0.5  Lock_time: 0.0\n\
+             SET {set}timestamp=1293872707;\nINSERT INTO t (a) VALUES (1);\n"
+        );
+        let told = [(1_293_872_706_500_000, 0, String::new(), "INSERT INTO t (a) VALUES (1)".into())];
+        assert_eq!(texts(log.as_bytes()), told, "{set}");
+    }
+    // What clients set looks alike, or nearly.
+    for sql in ["SET insert_id=7,timestamp=5", "SET timestamp=5", "SET insert_id=@a", "SET last_insert_id=7"] {
+        let log = format!("# User@Host: a[a] @ localhost []\n# Query_time: 0\nSET timestamp=9;\n{sql};\n");
+        assert_eq!(texts(log.as_bytes()), [(9_000_000, 0, String::new(), sql.into())]);
+    }
+}
+
+/// MariaDB 11.8 with log_slow_verbosity = query_plan,explain.
+#[test]
+fn a_plan_is_of_the_head() {
+    let log = b"# Time: 261126 11:00:01\n# User@Host: a[a] @ localhost []\n\
+        # Thread_id: 5  Schema: shop  QC_hit: No\n# Query_time: 0.250000  Lock_time: 0.000100  Rows_sent: 1\n\
+        # Rows_affected: 0  Bytes_sent: 65\n# Full_scan: Yes  Full_join: No  Tmp_table: No  Tmp_table_on_disk: No\n#\n\
+        # explain: id\tselect_type\ttable\ttype\tpossible_keys\tkey\tkey_len\tref\trows\tr_rows\tfiltered\tr_filtered\tExtra\n\
+        # explain: 1\tSIMPLE\tt\tALL\tNULL\tNULL\tNULL\tNULL\t5\t5.00\t100.00\t20.00\tUsing where\n#\n\
+        use shop;\nSET timestamp=1795690801;\nSELECT a FROM t;\n\
+        # User@Host: a[a] @ localhost []\n# Thread_id: 5  Schema: shop\n# Query_time: 0.0\n\
+        SET timestamp=1795690801;\nSELECT 2;\n#";
+    assert_eq!(
+        texts(log),
+        [
+            (1_795_690_801_000_000, 5, "shop".into(), "SELECT a FROM t".into()),
+            (1_795_690_801_000_000, 5, "shop".into(), "SELECT 2;\n#".into()),
+        ]
+    );
+}
+
+#[test]
+fn a_log_of_mariadb_that_was_opened_again_has_a_header_in_its_middle() {
+    let header = "/usr/sbin/mariadbd, Version: 11.8.3-MariaDB (MariaDB Server). started with:\n\
+        Tcp port: 0  Unix socket: /s\nTime\t\t    Id Command\tArgument\n";
+    let slow = "# User@Host: a[a] @ localhost []\n# Thread_id: 5  Schema: shop\n# Query_time: 0.0\n\
+        SET timestamp=1795690801;\nSELECT 1;\n";
+    let general = "261126 11:00:01\t     3 Query\tSELECT 1\n";
+    for entry in [slow, general] {
+        let found = texts(format!("{header}{entry}{header}{entry}").as_bytes());
+        assert_eq!(found.iter().map(|one| &one.3[..]).collect::<Vec<_>>(), ["SELECT 1", "SELECT 1"]);
+    }
 }
 
 #[test]
@@ -97,6 +167,20 @@ fn a_general_log_of_mariadb() {
             (1_700_745_302_000_000, 4, "other".into(), "DELETE FROM t".into()),
             (1_700_745_302_000_000, 3, "shop".into(), "SELECT 7".into()),
         ]
+    );
+}
+
+#[test]
+fn another_user_of_a_connection_has_another_schema() {
+    let log = b"261126 11:00:01\t     3 Connect\tapp@localhost on shop\n\t\t     3 Query\tSELECT 1\n\
+        \t\t     3 Change user\troot@localhost as admin@% on other\n\t\t     3 Query\tSELECT 2\n\
+        \t\t     3 Query\tSELECT 3\n\t\t     3 Change user\troot@localhost on \n\t\t     3 Query\tSELECT 4\n\
+        \t\t     3 Init DB\tshop\n\t\t     3 Reset Connection\t\n\t\t     3 Query\tSELECT 5\n";
+    let found = read(log);
+    let told: Vec<_> = found.iter().map(|one| (one.schema.as_deref(), one.anew)).collect();
+    assert_eq!(
+        told,
+        [(Some("shop"), true), (Some("other"), true), (Some("other"), false), (None, true), (Some("shop"), true)]
     );
 }
 

@@ -2,7 +2,12 @@
 //!
 //! MySQL's manual ("The Slow Query Log") and Percona's ("Slow Query Log") tell its lines. An entry is comments that begin with
 //! `#`, then `use SCHEMA;`, `SET timestamp=SECONDS;` and the statement. The time in `# Time:` is when the statement was
-//! logged, at its end; MariaDB and servers before MySQL 5.7 write it only when it has changed.
+//! logged, at its end; MariaDB and servers before MySQL 5.7 write it only when it has changed, to the second.
+//!
+//! Their `SET timestamp` is the time of the end, too ("now we always write current timestamp", `MYSQL_QUERY_LOG::write` in
+//! the sql/log.cc of MySQL 5.1). Since MySQL 8.0.14 it is that of the begin, as the manual says; `# Time:` has microseconds
+//! there. Newer MariaDB writes the begin into both: a `SELECT SLEEP(3.2)` showed the end with MariaDB 10.2.11, MySQL 5.5.9
+//! and 5.6.24 and Percona Server 5.1.65, and the begin with MariaDB 10.11.19, 11.4.5 and 11.8.9, which tell `Bytes_sent`.
 
 use super::entry::{Entry, extend};
 use super::time::{digits, read_seconds, read_time};
@@ -18,7 +23,10 @@ pub(super) struct Slow {
     /// Servers that do not say it there write `use` when it is another one than that of the entry before, whoever's.
     used: Option<String>,
     query_us: i64,
-    timestamp: Option<(i64, bool)>,
+    timestamp_us: Option<i64>,
+    /// Fields that only MariaDB has, and newer MariaDB.
+    qc_hit: bool,
+    bytes_sent: bool,
     sql: Vec<u8>,
     in_head: bool,
     begun: bool,
@@ -29,7 +37,8 @@ impl Slow {
     pub(super) fn line(&mut self, line: &[u8]) -> Option<Entry> {
         let is_head = is_head(line);
         let done = if is_head && self.begun { self.finish() } else { None };
-        if is_head || (self.in_head && line.starts_with(b"# ")) {
+        // MariaDB frames the plan (log_slow_verbosity = explain) with lines of `#` alone.
+        if is_head || (self.in_head && (line.starts_with(b"# ") || line.trim_ascii_end() == b"#")) {
             self.in_head = true;
             self.head(line);
         } else if self.begun {
@@ -44,26 +53,25 @@ impl Slow {
         while sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
             sql.pop();
         }
-        let (logged, timestamp) = (self.logged, self.timestamp.take());
-        let at_us = match (logged, timestamp) {
-            (_, Some((at_us, true))) => at_us,
-            (Some((end_us, true)), _) => end_us - self.query_us,
-            (_, Some((at_us, false))) | (Some((at_us, false)), None) => at_us,
-            (None, None) => 0,
+        let told_us = match (self.logged, self.timestamp_us.take()) {
+            (Some((logged_us, true)), _) => Some(logged_us),
+            (logged, timestamp_us) => timestamp_us.or(logged.map(|(logged_us, _)| logged_us)),
         };
-        let whole = self.begun && !sql.is_empty() && at_us != 0;
+        let of_begin = std::mem::take(&mut self.qc_hit) & std::mem::take(&mut self.bytes_sent);
+        let whole = self.begun && !sql.is_empty();
         let schema = match self.schema.take() {
             Some(told) => (!told.is_empty()).then_some(told),
             None => self.used.clone(),
         };
-        let session = self.session;
+        let (session, query_us) = (self.session, std::mem::take(&mut self.query_us));
         self.begun = false;
-        self.query_us = 0;
-        whole.then_some(Entry { at_us, session, schema, sql })
+        let told_us = told_us.filter(|_| whole)?;
+        let at_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
+        Some(Entry { at_us, session, schema, anew: false, sql })
     }
 
     fn head(&mut self, line: &[u8]) {
-        let rest = &line[2..];
+        let rest = line.strip_prefix(b"# ").unwrap_or_default();
         if let Some(time) = rest.strip_prefix(b"Time: ") {
             if let Some((at_us, exact, _)) = read_time(time.trim_ascii_start()) {
                 self.logged = Some((at_us, exact));
@@ -75,7 +83,9 @@ impl Slow {
             match name {
                 b"Id" | b"Thread_id" => self.session = digits(value).map_or(self.session, i64::unsigned_abs),
                 b"Schema" => self.schema = Some(String::from_utf8_lossy(value).into_owned()),
-                b"Query_time" => self.query_us = read_seconds(value).map_or(0, |seconds| seconds.0),
+                b"QC_hit" => self.qc_hit = true,
+                b"Bytes_sent" => self.bytes_sent = true,
+                b"Query_time" => self.query_us = read_seconds(value).unwrap_or(0),
                 _ => {}
             }
         }
@@ -92,10 +102,10 @@ impl Slow {
                 self.schema.clone_from(&self.used);
                 return;
             }
-            if let Some(seconds) = text.strip_prefix(b"SET timestamp=") {
-                // A statement of a client looks the same: it is the second of them.
-                if self.timestamp.is_none() {
-                    self.timestamp = read_seconds(seconds);
+            // A statement of a client may look the same: it is the second of them.
+            if self.timestamp_us.is_none() {
+                self.timestamp_us = read_set(text);
+                if self.timestamp_us.is_some() {
                     return;
                 }
             }
@@ -109,6 +119,20 @@ impl Slow {
 pub(super) fn is_head(line: &[u8]) -> bool {
     let time = line.strip_prefix(b"# Time: ");
     time.is_some_and(|time| read_time(time.trim_ascii_start()).is_some()) || line.starts_with(b"# User@Host: ")
+}
+
+/// The time of a `SET last_insert_id=1,insert_id=2,timestamp=1700745300`: servers write the first two where the statement
+/// used or made such a number (`MYSQL_QUERY_LOG::write` in MySQL's sql/log.cc). None of another text.
+fn read_set(text: &[u8]) -> Option<i64> {
+    let mut rest = text.strip_prefix(b"SET ")?;
+    for name in [&b"last_insert_id="[..], b"insert_id="] {
+        if let Some(value) = rest.strip_prefix(name) {
+            let end = value.iter().position(|byte| *byte == b',')?;
+            value[..end].iter().all(u8::is_ascii_digit).then_some(())?;
+            rest = &value[end + 1..];
+        }
+    }
+    read_seconds(rest.strip_prefix(b"timestamp=")?)
 }
 
 /// The `Name: value` of a line: names end with a colon, values at white space.

@@ -14,17 +14,21 @@ pub(super) fn read_time(text: &[u8]) -> Option<(i64, bool, usize)> {
     // The hour of the old form has a space in place of a leading zero.
     if text.len() >= 15 && text[6] == b' ' {
         let date = (2000 + digits(&text[0..2])?, digits(&text[2..4])?, digits(&text[4..6])?);
-        return Some((micros(date, clock(&text[7..15])?, &[])?, false, 15));
+        let fraction = text[15..].strip_prefix(b".").map_or(&[][..], leading_digits);
+        let length = if fraction.is_empty() { 15 } else { 16 + fraction.len() };
+        // Percona Server 5.1 writes microseconds with ten digits (`%010lld` in its sql/log.cc).
+        let places = if fraction.len() == 10 { &fraction[4..] } else { fraction };
+        return Some((micros(date, clock(&text[7..15])?, places)?, !fraction.is_empty(), length));
     }
     None
 }
 
-/// `1700745300` or `1700745300.123456` in microseconds, and whether it has parts of a second.
-pub(super) fn read_seconds(text: &[u8]) -> Option<(i64, bool)> {
+/// `1700745300` or `1700745300.123456` in microseconds.
+pub(super) fn read_seconds(text: &[u8]) -> Option<i64> {
     let whole = leading_digits(text);
     let fraction = text[whole.len()..].strip_prefix(b".").map_or(&[][..], leading_digits);
     let seconds = digits(whole)?;
-    Some((seconds.checked_mul(1_000_000)?.checked_add(fraction_us(fraction)?)?, !fraction.is_empty()))
+    seconds.checked_mul(1_000_000)?.checked_add(fraction_us(fraction)?)
 }
 
 fn zone(text: &[u8]) -> usize {
@@ -83,8 +87,10 @@ mod tests {
         assert_eq!(new, (1_700_745_300_250_000, true, 27));
         assert_eq!(read_time(b"231123 13:15:00\t"), Some((1_700_745_300_000_000, false, 15)));
         assert_eq!(read_time(b"231123  9:05:07"), Some((1_700_730_307_000_000, false, 15)));
+        assert_eq!(read_time(b"231123  9:05:07.0000250000"), Some((1_700_730_307_250_000, true, 26)));
+        assert_eq!(read_time(b"231123  9:05:07.25"), Some((1_700_730_307_250_000, true, 18)));
         assert_eq!(read_time(b"2024-02-29T00:00:00.5+02:00"), Some((1_709_164_800_500_000, true, 27)));
-        assert_eq!(read_seconds(b"1700745300.25;"), Some((1_700_745_300_250_000, true)));
+        assert_eq!(read_seconds(b"1700745300.25;"), Some(1_700_745_300_250_000));
     }
 
     #[test]

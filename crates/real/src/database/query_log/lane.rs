@@ -7,7 +7,8 @@ use super::job::{Counter, Job, KINDS, kind_of};
 use super::queues::Found;
 use crate::Error;
 use crate::database::again::Lost;
-use crate::database::connection::{Connection, LOGIN, SqlError};
+use crate::database::connection::{Connection, LOGIN, Login, SqlError};
+use crate::database::load::quoted;
 use crate::database::refused;
 
 /// First and longest pause between two attempts to reach a server that is gone.
@@ -20,15 +21,19 @@ pub(super) struct Lane<'a> {
     job: &'a Job,
     lane: usize,
     connection: Option<Connection>,
-    /// The schema that is open.
+    /// The schema that is open; None: none, or it is not known.
     schema: Option<String>,
+    /// Another schema than the login's may be open.
+    moved: bool,
+    /// The recorded connections whose statements this connection has sent, without those that are over.
+    of: Vec<u64>,
     begun_ns: u64,
 }
 
 impl<'a> Lane<'a> {
     /// Runs a session to the end of the log.
     pub(super) fn run(job: &'a Job, lane: usize) {
-        let mut own = Self { job, lane, connection: None, schema: None, begun_ns: 0 };
+        let mut own = Self { job, lane, connection: None, schema: None, moved: false, of: Vec::new(), begun_ns: 0 };
         // A failure ends the run before it begins.
         if let Err(error) = own.connect() {
             job.crew.fail(Error::Workload(format!(
@@ -46,8 +51,12 @@ impl<'a> Lane<'a> {
         job.crew.recorder.flights(lane).close();
     }
 
+    fn login(&self) -> &'a Login {
+        &self.job.servers[self.lane % self.job.servers.len()]
+    }
+
     fn connect(&mut self) -> Result<(), SqlError> {
-        let login = &self.job.servers[self.lane % self.job.servers.len()];
+        let login = self.login();
         let mut connection = Connection::open_within(login, self.job.crew.abandon_flag(), LOGIN)?;
         connection.keep_rows(0);
         if !self.job.spec.allow_writes {
@@ -59,6 +68,7 @@ impl<'a> Lane<'a> {
         }
         connection.wait_at_most(None);
         self.schema.clone_from(&login.schema);
+        self.moved = false;
         self.connection = Some(connection);
         Ok(())
     }
@@ -70,16 +80,51 @@ impl<'a> Lane<'a> {
             let entry = match self.job.queues.take(queue) {
                 Found::Entry(entry) => entry,
                 Found::Nothing => continue,
+                Found::Over if crew.stopping() => break,
                 Found::Over => return self.end_interval(),
             };
-            if !self.job.spec.allow_writes && !effect::reads(&entry.sql) {
-                self.count(Counter::WritesSkipped, 1);
-                continue;
+            let is_sent = self.job.spec.allow_writes || effect::reads(&entry.sql);
+            if (is_sent && !self.make_ready(&entry)) || !self.wait_for(&entry, is_sent) {
+                break;
             }
-            if !self.wait_for(&entry) || !self.send(&entry) {
-                return;
+            if !is_sent {
+                self.count(Counter::WritesSkipped, 1);
+            } else if !self.send(&entry) {
+                break;
             }
         }
+        self.job.tell_left();
+    }
+
+    /// Gives a statement the session that its recorded connection had. The connection is made anew where it has the state
+    /// of others (an open transaction, locks, settings, temporary tables): not all servers can be asked to forget that, and
+    /// with it they would forget the character set of the login. False if the run ended.
+    fn make_ready(&mut self, entry: &Entry) -> bool {
+        // Nobody knows the connections of digests.
+        let has_state = !self.job.shared && self.has_state_of_others(entry);
+        // No statement closes a schema.
+        let has_schema = self.moved && entry.schema.is_none() && self.login().schema.is_none();
+        if self.connection.is_none() || !(has_state || has_schema) {
+            return true;
+        }
+        self.connection = None;
+        self.reconnect(kind_of(entry), Counter::Resets)
+    }
+
+    /// Whether a statement finds what others have left: those of recorded connections that are over, or of its own before
+    /// it was reset. Where one of the others goes on, both share the session.
+    fn has_state_of_others(&mut self, entry: &Entry) -> bool {
+        let (fresh, known) = (self.of.is_empty(), self.of.contains(&entry.session));
+        self.of.retain(|connection| *connection != entry.session);
+        if !self.of.is_empty() {
+            self.job.queues.keep_waiting(&mut self.of);
+        }
+        let alone = self.of.is_empty();
+        self.of.push(entry.session);
+        if !alone {
+            self.count(Counter::Mixed, 1);
+        }
+        alone && !fresh && (!known || entry.anew)
     }
 
     /// An interval that is shorter than half of its length is not recorded: what was done in the last one stays.
@@ -91,25 +136,29 @@ impl<'a> Lane<'a> {
     }
 
     /// Waits for the moment of a statement; false if the run ended before.
-    fn wait_for(&self, entry: &Entry) -> bool {
+    fn wait_for(&self, entry: &Entry, is_sent: bool) -> bool {
         let (crew, speed) = (&self.job.crew, self.job.spec.speed);
-        if speed <= 0.0 {
-            return !crew.stopping();
+        let since_us = self.job.queues.since_first_us(entry.at_us);
+        let mut goes_on = !crew.stopping();
+        if speed > 0.0 {
+            let due_ns = self.begun_ns.saturating_add((since_us as f64 * 1000.0 / speed) as u64);
+            let late_ns = crew.clock.now_ns().saturating_sub(due_ns);
+            if is_sent && late_ns > LATE_NS {
+                self.count(Counter::Late, 1);
+                self.count(Counter::LagMs, late_ns / 1_000_000);
+            }
+            goes_on = crew.pause_until(due_ns);
         }
-        let after_ns = self.job.queues.since_first_us(entry.at_us) as f64 * 1000.0 / speed;
-        let due_ns = self.begun_ns.saturating_add(after_ns as u64);
-        let late_ns = crew.clock.now_ns().saturating_sub(due_ns);
-        if late_ns > LATE_NS {
-            self.count(Counter::Late, 1);
-            self.count(Counter::LagMs, late_ns / 1_000_000);
+        if goes_on {
+            self.job.reach(since_us);
         }
-        crew.pause_until(due_ns)
+        goes_on
     }
 
     /// Runs a statement; false if the run is over.
     fn send(&mut self, entry: &Entry) -> bool {
         let kind = kind_of(entry);
-        if self.connection.is_none() && !self.reconnect(kind) {
+        if self.connection.is_none() && !self.reconnect(kind, Counter::Reconnects) {
             return false;
         }
         let crew = &self.job.crew;
@@ -143,32 +192,33 @@ impl<'a> Lane<'a> {
     }
 
     fn execute(&mut self, entry: &Entry) -> Result<(), SqlError> {
+        let schema = entry.schema.as_ref().or(self.login().schema.as_ref());
         let Some(connection) = &mut self.connection else { return Err(SqlError::Abandoned) };
         if entry.sql.len() > STATEMENT_BYTES_MAX {
             return Err(SqlError::Server { code: 1153, message: "the statement is longer than 16 MiB".into() });
         }
-        if entry.schema.is_some() && entry.schema != self.schema {
+        if schema.is_some() && schema != self.schema.as_ref() {
             // In the wrong schema nothing is run.
-            let schema = entry.schema.as_deref().unwrap_or_default();
-            self.schema = None;
-            connection.query(&format!("USE `{}`", schema.replace('`', "``")))?;
-            self.schema.clone_from(&entry.schema);
+            (self.schema, self.moved) = (None, true);
+            connection.query(&format!("USE {}", quoted(schema.map_or("", String::as_str))))?;
+            self.schema = schema.cloned();
         }
         connection.queue_query(&entry.sql);
         let reply = connection.reply();
         self.count(Counter::Queries, 1);
         if effect::verb(&entry.sql) == "USE" {
-            self.schema = None;
+            (self.schema, self.moved) = (None, true);
         }
         reply.map(drop)
     }
 
-    fn reconnect(&mut self, kind: usize) -> bool {
+    /// Connects, and counts it; false if the run ended before.
+    fn reconnect(&mut self, kind: usize, counter: Counter) -> bool {
         let lost = Lost {
             crew: &self.job.crew,
             lane: self.lane,
             kind,
-            reconnects: Counter::Reconnects as usize,
+            reconnects: counter as usize,
             connect_failures: Counter::ConnectFailures as usize,
             pauses_ns: RECONNECT_PAUSE_NS,
         };

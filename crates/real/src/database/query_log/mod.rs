@@ -5,25 +5,31 @@ mod feeder;
 mod job;
 mod lane;
 mod queues;
+mod told;
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-use flatwater_core::workload::query_log::{Format, Forms, Reader, Sendable, is_digests};
+use flatwater_core::workload::query_log::Format;
 
 use crate::Error;
 use crate::crew::{Crew, Run};
-use crate::database::connection::Login;
+use crate::database::connection::{Connection, LOGIN, Login};
+use crate::database::load::quoted;
 use feeder::Feeder;
 use job::Job;
 pub use job::{COUNTERS, KINDS, QueryLogSpec};
 use lane::Lane;
 use queues::Queues;
+pub use told::{Told, sendable_of, tell};
 
 /// A session needs little stack: its buffers are on the heap.
 const LANE_STACK_BYTES: usize = 256 << 10;
+/// ER_BAD_DB_ERROR: the schema is not there.
+const NO_SCHEMA: u16 = 1049;
+/// Schemas of a log that a server is asked for.
+const SCHEMAS_MAX: usize = 100;
 
 /// Who replays a log where.
 #[derive(Clone, Debug)]
@@ -40,61 +46,18 @@ pub struct Replay {
     pub interval_ms: u64,
 }
 
-/// Which log a file is, by its first entry.
-///
-/// # Errors
-/// What the system says; that it is no query log, or has no statement that can be sent.
-pub fn format_of(path: &Path) -> Result<Format, String> {
-    if let Some(forms) = forms_of(path)? {
-        let told = forms.sendable();
-        return match (told.samples, told.sent.count) {
-            (false, _) => Err("it was observed without samples of statements".into()),
-            (true, 0) => Err("none of its statements has a sample that can be sent".into()),
-            (true, _) => Ok(Format::Digests),
-        };
-    }
-    let mut reader = open(path)?;
-    match reader.next_entry()? {
-        Some(_) => reader.format().ok_or_else(|| "it is no query log".into()),
-        None => Err("there is no statement in it".into()),
-    }
-}
-
-/// What of a record of digests can be sent; None of another log.
-///
-/// # Errors
-/// What the system says.
-pub fn sendable_of(path: &Path) -> Result<Option<Sendable>, String> {
-    Ok(forms_of(path)?.map(|forms| forms.sendable()))
-}
-
-fn forms_of(path: &Path) -> Result<Option<Forms>, String> {
-    let mut source = source(path)?;
-    let begins = source.fill_buf().map_err(|error| error.to_string())?;
-    if is_digests(begins) { Forms::gather(source).map(Some) } else { Ok(None) }
-}
-
-fn source(path: &Path) -> Result<BufReader<File>, String> {
-    Ok(BufReader::with_capacity(1 << 20, File::open(path).map_err(|error| error.to_string())?))
-}
-
-fn open(path: &Path) -> Result<Reader<BufReader<File>>, String> {
-    let source = source(path)?;
-    Ok(match forms_of(path)? {
-        Some(forms) => Reader::of_digests(source, forms),
-        None => Reader::new(source),
-    })
-}
-
 /// Starts the sessions, and whoever reads the log for them.
 ///
 /// # Errors
-/// A log that cannot be read; too many threads.
+/// A log that cannot be read; a server that has none of its schemas; too many threads.
 pub fn start(replay: Replay, crew: Arc<Crew>) -> Result<Run, Error> {
     let Replay { log, servers, connections, continue_on_error, interval_ms } = replay;
-    let reader = open(&log.log).map_err(|what| Error::Workload(format!("{}: {what}", log.log.display())))?;
+    let unreadable = |what| Error::Workload(format!("{}: {what}", log.log.display()));
+    let reader = told::open(&log.log).map_err(unreadable)?;
+    let told = tell(&log.log).map_err(unreadable)?;
+    require_a_schema(&told.schemas, &servers, &crew).map_err(Error::Workload)?;
     // Nobody knows which session sent the statements of digests: the next one goes to whoever is free.
-    let shared = reader.format() == Some(Format::Digests);
+    let shared = told.format == Format::Digests;
     let queues = Queues::new(if shared { 1 } else { connections as usize });
     let crew_of_all = crew.clone();
     let job = Arc::new(Job {
@@ -105,6 +68,8 @@ pub fn start(replay: Replay, crew: Arc<Crew>) -> Result<Run, Error> {
         continue_on_error,
         interval_ms,
         queues,
+        length_us: told.length_us,
+        reached_us: AtomicU64::new(0),
         crew: crew_of_all,
     });
     let feeding = job.clone();
@@ -115,4 +80,29 @@ pub fn start(replay: Replay, crew: Arc<Crew>) -> Result<Run, Error> {
     let hint = " (hint: fewer workload.connections, or raise ulimit -u)";
     let lanes = vec![(); connections as usize];
     crew.start(lanes, LANE_STACK_BYTES, interval_ms, false, hint, move |lane, ()| Lane::run(&job, lane))
+}
+
+/// Refuses servers that have none of a log's schemas: all of its statements would fail. One that cannot be asked is for
+/// the sessions to tell.
+///
+/// # Errors
+/// Which schemas, in words.
+fn require_a_schema(schemas: &BTreeSet<String>, servers: &[Login], crew: &Crew) -> Result<(), String> {
+    let Some(first) = schemas.first() else { return Ok(()) };
+    for login in servers {
+        let Ok(mut connection) = Connection::open_within(login, crew.abandon_flag(), LOGIN) else { continue };
+        let lacks = |name: &String| {
+            let opened = connection.query(&format!("USE {}", quoted(name)));
+            opened.is_err_and(|error| error.is(NO_SCHEMA))
+        };
+        if schemas.iter().take(SCHEMAS_MAX).all(lacks) {
+            let names: Vec<String> = schemas.iter().take(SCHEMAS_MAX).map(|name| format!("`{name}`")).collect();
+            return Err(format!(
+                "workload.log: its statements are of the schema {}, which the server does not have (hint: \
+                 database.schema_name = \"{first}\", or a CREATE DATABASE in workload.setup_file)",
+                names.join(" or ")
+            ));
+        }
+    }
+    Ok(())
 }

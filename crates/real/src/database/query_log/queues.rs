@@ -1,6 +1,6 @@
 //! What was read of the log and not sent: a queue for each session, and an end to the memory of all.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Default)]
 struct State {
     waiting: Vec<VecDeque<Entry>>,
+    /// How many statements of a recorded connection are among them.
+    of_connection: HashMap<u64, usize>,
     bytes: usize,
     over: bool,
     /// The time of the first entry, microseconds of the log.
@@ -54,6 +56,12 @@ impl Queues {
             Some(entry) => {
                 let full = state.bytes > AHEAD_BYTES_MAX;
                 state.bytes -= entry.sql.len() + ENTRY_BYTES;
+                if let Some(left) = state.of_connection.get_mut(&entry.session) {
+                    *left -= 1;
+                    if *left == 0 {
+                        state.of_connection.remove(&entry.session);
+                    }
+                }
                 drop(state);
                 if full {
                     self.changed.notify_all();
@@ -63,6 +71,12 @@ impl Queues {
             None if state.over => Found::Over,
             None => Found::Nothing,
         }
+    }
+
+    /// Keeps of some recorded connections those of which statements wait. The others are over, as far as the log was read.
+    pub(super) fn keep_waiting(&self, connections: &mut Vec<u64>) {
+        let state = self.state.lock().expect("nothing panics under it");
+        connections.retain(|connection| state.of_connection.contains_key(connection));
     }
 
     /// How long after the log's first statement this one began, microseconds; 0 for one that began before.
@@ -82,6 +96,7 @@ impl Queues {
         }
         state.first_us.get_or_insert(entry.at_us);
         state.bytes += entry.sql.len() + ENTRY_BYTES;
+        *state.of_connection.entry(entry.session).or_default() += 1;
         let first = state.waiting[session].is_empty();
         state.waiting[session].push_back(entry);
         drop(state);
@@ -103,7 +118,7 @@ mod tests {
     use super::*;
 
     fn entry(at_us: i64) -> Entry {
-        Entry { at_us, session: 1, schema: None, sql: b"SELECT 1".to_vec() }
+        Entry { at_us, session: 1, schema: None, anew: false, sql: b"SELECT 1".to_vec() }
     }
 
     #[test]
@@ -119,6 +134,20 @@ mod tests {
         }
         assert!(matches!(queues.take(1), Found::Over) && matches!(queues.take(0), Found::Over));
         assert_eq!((queues.since_first_us(70), queues.since_first_us(20)), (20, 0));
+    }
+
+    #[test]
+    fn a_recorded_connection_waits_as_long_as_its_statements() {
+        let queues = Queues::new(1);
+        for session in [7, 8, 7] {
+            assert!(queues.add(0, Entry { session, ..entry(1) }, || false));
+        }
+        for left in [&[7, 8][..], &[7], &[]] {
+            assert!(matches!(queues.take(0), Found::Entry(_)));
+            let mut connections = vec![7, 8, 9];
+            queues.keep_waiting(&mut connections);
+            assert_eq!(connections, left);
+        }
     }
 
     #[test]

@@ -79,6 +79,12 @@ class Sql(OwnStatements):
         called |= {source.sequence for name in called if isinstance(source := self.parameters.get(name), Latest)}
         return sorted(name for name in called if isinstance(self.parameters.get(name), Sequence))
 
+    @property
+    def cannot_go_on(self) -> str | None:
+        """A sequence that begins at its `start` gives its numbers again."""
+        fixed = [name for name in self.drawn_sequences if getattr(self.parameters[name], "start_from", None) is None]
+        return f"the sequence {fixed[0]} would begin again at its start (start_from lets it go on)" if fixed else None
+
     def conflicts(self) -> Iterator[Problem]:
         """No transactions; statements that cannot be sent, or call what there is not."""
         if not self.transactions:

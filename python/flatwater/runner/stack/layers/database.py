@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flatwater.experiment import Experiment
 from flatwater.results.schema import ServerFacts
 from flatwater.runner.stack.layers.layer import Ground, Layer
 from flatwater.runner.stack.layers.storage import Used
+
+if TYPE_CHECKING:
+    from flatwater.runner.resuming import Left
 
 
 class Database(Layer):
@@ -33,6 +37,13 @@ class Database(Layer):
 
     def check_sweep(self, experiment: Experiment) -> None:
         """Refuses, before anything is made, what would make a later cell of the sweep fail. Errors: UserError."""
+
+    def why_not_anew(self, left: Left) -> str | None:
+        """Why a cell that an earlier run left can be neither resumed nor begun anew on the data that are there.
+
+        The caller calls it before `take_up`.
+        """
+        return None
 
     @property
     def facts(self) -> list[ServerFacts]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from flatwater._engine import EngineError
 from flatwater.engine_json import to_json
 from flatwater.errors import UserError
-from flatwater.experiment import Observed, PlannedCell
+from flatwater.experiment import Observed, OwnStatements, PlannedCell
 from flatwater.experiment.database.login import Login
 from flatwater.owned import write_atomic
 from flatwater.probe import Probe, start_probes
@@ -97,6 +97,18 @@ class AttachedServer(Servers):
             return is_stopped(pid)
         return self._probe is not None and any(sign in self._probe.trouble for sign in _NOBODY)
 
+    def why_not_anew(self, left: Left) -> str | None:
+        workload = self._cell.workload
+        why = workload.cannot_go_on if isinstance(workload, OwnStatements) and workload.allow_writes else None
+        _, begun = kept_token(left.folder)
+        if why is None or not (begun or left.phases) or (left.over and left.why_not is None):
+            return None
+        # Also with `load`: what was loaded once is not loaded again.
+        return (
+            f"cannot be resumed: {why}, and the server at database.url has what was written before (hint: put its data "
+            "back as they were, and run the experiment into a new result)"
+        )
+
     def take_up(self, left: Left) -> str | None:
         _, server = kept_token(left.folder)
         assert self._server is not None
@@ -155,6 +167,7 @@ class AttachedServer(Servers):
 
     def why_not_started(self, error: EngineError) -> UserError:
         # Missing data are an error of the experiment, and nothing was measured.
+        self._forget_cell()
         empty = any(sign in str(error) for sign in _SIGNS_OF_NO_DATA)
         hint = "database.load = true makes it" if empty and not self._cell.server.load else None
         # An error of the user's own statements begins with its place.
@@ -181,7 +194,12 @@ class AttachedServer(Servers):
         if self._facts and self._server is not None:
             logs.mkdir(parents=True, exist_ok=True)
             write_atomic(logs / "variables.json", json.dumps(dict(self._server.variables), indent=1))
-        if not resumable and self._kept_in is not None:
+        # Of a workload that can only begin anew, it is known from then on that it began.
+        if not resumable and self._cell.workload.cannot_go_on is None:
+            self._forget_cell()
+
+    def _forget_cell(self) -> None:
+        if self._kept_in is not None:
             (self._kept_in / SERVERS).unlink(missing_ok=True)
 
 

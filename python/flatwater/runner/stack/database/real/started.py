@@ -194,7 +194,7 @@ class StartedServers(Servers):
         many = len(folders)
         workload = self._cell.transactions
         connections = -(-workload.connections // many) + SPARE_CONNECTIONS
-        if workload.reconnect_every:
+        if workload.reconnects:
             # A server still counts a connection for a moment after its client has closed it.
             connections += -(-workload.connections // many)
         chosen, shares = {"max_connections": str(connections)}, split(settings, many)
