@@ -12,7 +12,7 @@ from flatwater.server.inspection import Inspected, inspect_snapshots, snapshot_f
 from flatwater.server.instance import Instance
 from flatwater.server.loading import loading_settings
 from flatwater.server.local import Local, find_local, is_stopped
-from flatwater.server.placement import Parts, Placing, copy_placed
+from flatwater.server.placement import Parts, Placing, copied_bytes, copy_placed
 from flatwater.server.root import Root, ServersRoot, open_parts, open_root
 from flatwater.server.settings import shaping
 from flatwater.server.snapshot import (
@@ -42,6 +42,7 @@ __all__ = [
     "Snapshot",
     "ask",
     "check_space",
+    "copied_bytes",
     "copy_placed",
     "describe",
     "find_local",

@@ -5,6 +5,6 @@ parts.py  the parts of one server: their folders, the lines of its my.cnf, the f
 """
 
 from flatwater.server.placement.means import MEANS, Means, why_not
-from flatwater.server.placement.parts import Parts, Placing, copy_placed
+from flatwater.server.placement.parts import Parts, Placing, copied_bytes, copy_placed
 
-__all__ = ["MEANS", "Means", "Parts", "Placing", "copy_placed", "why_not"]
+__all__ = ["MEANS", "Means", "Parts", "Placing", "copied_bytes", "copy_placed", "why_not"]
