@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+import psutil
 import tomli_w
 from pydantic import JsonValue
 
@@ -31,6 +35,8 @@ SETTINGS: Table = {
     "innodb_log_files_in_group": 2,
     "innodb_flush_log_at_trx_commit": 2,
 }
+#: Three intervals of the measured phase, in the journal of a cell.
+MEASURED = re.compile(r'(?s)("phase":\s*"measure".*){3}')
 TPCC_S = 60.0
 #: `flatwater fit workload` and `what-if` need 500 New-Orders, however busy the machine is.
 COUNTED_MIN = 700
@@ -72,10 +78,11 @@ class Bench:
             raise StepFailed(error_of(done.stderr) or f"exit code {done.returncode}")
         return done
 
-    def fails(self, *arguments: str | Path) -> str:
+    def fails(self, *arguments: str | Path, code: int = 1) -> str:
         """The line of error of a verb that must fail. Errors: StepFailed if it does not."""
         done = self._ended(*arguments)
-        require(done.returncode == 1, f"flatwater {arguments[0]} ended with exit code {done.returncode}, not with 1")
+        ended = f"flatwater {arguments[0]} ended with exit code {done.returncode}, not with {code}"
+        require(done.returncode == code, ended)
         told = error_of(done.stderr)
         require(told, f"flatwater {arguments[0]} failed and did not say why")
         return told
@@ -157,6 +164,50 @@ class Bench:
             return self.tpcc
         result, _ = self.run(tpcc(min(2 * TPCC_S * COUNTED_MIN / max(done, 1), COUNTED_MAX_S)))
         return result
+
+
+@contextmanager
+def started(bench: Bench, *arguments: str | Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A verb that runs, and the file of what it says; it is killed at the end, if it still runs then."""
+    said = bench.folder / "said.txt"
+    with said.open("wb") as handle:
+        run = subprocess.Popen([FLATWATER, *arguments], stdin=subprocess.DEVNULL, stdout=handle, stderr=handle)
+        try:
+            yield run, said
+        finally:
+            if run.poll() is None:
+                run.kill()
+                run.wait()
+
+
+def wait_for(run: subprocess.Popen[bytes], out: Path, what: str, came: re.Pattern[str]) -> re.Match[str] | None:
+    """What the journal of a run's first cell has; None if the run ended before. Errors: StepFailed, in words."""
+    journal = out / "cells" / "0000" / "journal.jsonl"
+    deadline = time.monotonic() + PATIENCE_S
+    while run.poll() is None:
+        require(time.monotonic() < deadline, f"{what} never came")
+        if journal.exists() and (found := came.search(journal.read_text(encoding="utf-8"))):
+            return found
+        time.sleep(0.2)
+    return None
+
+
+def servers_on(storage: Path) -> list[psutil.Process]:
+    """The servers that run on data below a folder."""
+    told = f"--defaults-file={storage}/"
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(argument.startswith(told) for argument in process.info["cmdline"] or ())
+    ]
+
+
+def require_gone(storage: Path) -> None:
+    """Waits for the end of the servers on a storage. Errors: StepFailed."""
+    deadline = time.monotonic() + 60
+    while servers_on(storage):
+        require(time.monotonic() < deadline, "its server is still there")
+        time.sleep(0.2)
 
 
 def tpcc(duration_s: float, warmup_s: float = 1.0) -> Table:

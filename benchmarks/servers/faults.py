@@ -10,14 +10,22 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import psutil
-
-from benchmarks.servers.bench import FLATWATER, PATIENCE_S, Bench, Table, error_of, oltp, require
+from benchmarks.servers.bench import (
+    MEASURED,
+    PATIENCE_S,
+    Bench,
+    Table,
+    error_of,
+    oltp,
+    require,
+    require_gone,
+    started,
+    wait_for,
+)
 from flatwater.results import open_result
 
 #: The small file system: room for the data of every server, and for the log of its loading.
@@ -61,20 +69,11 @@ def full_disk(bench: Bench) -> tuple[str, ...]:
     """The disk fills up while the server is measured: the run ends with a line, or waits and says what for."""
     with small_disk(bench.folder) as disk:
         file, out = bench.write(_INSERTS, {"innodb_flush_log_at_trx_commit": 0}, storage=disk)
-        with (bench.folder / "full.err").open("w+", encoding="utf-8") as said:
-            run = subprocess.Popen(
-                [FLATWATER, "run", file, "--out", out], stdin=subprocess.DEVNULL, stdout=said, stderr=said
-            )
-            try:
-                found = _until_told(run, disk, out)
-            finally:
-                if run.poll() is None:
-                    run.kill()
-                    run.wait()
-            said.seek(0)
-            told = said.read()
+        with started(bench, "run", file, "--out", out) as (run, said):
+            found = _until_told(run, disk, out)
+        told = said.read_text(encoding="utf-8")
         require("Traceback" not in told and "panicked" not in told, "flatwater ended with a traceback")
-        _require_gone(disk)
+        require_gone(disk)
         summary = open_result(out).cells[0].summary
         require(summary is not None and summary.operations, "what was measured before is lost")
     if found:
@@ -87,23 +86,10 @@ def full_disk(bench: Bench) -> tuple[str, ...]:
 
 def _until_told(run: subprocess.Popen[bytes], disk: Path, out: Path) -> str:
     """Fills the disk under a run, until the run has ended ("") or has recorded that the server waits (the event)."""
-    journal = out / "cells" / "0000" / "journal.jsonl"
-    deadline = time.monotonic() + PATIENCE_S
-
-    def text() -> str:
-        return journal.read_text(encoding="utf-8") if journal.exists() else ""
-
-    def wait(what: str, came: re.Pattern[str]) -> re.Match[str] | None:
-        while run.poll() is None:
-            require(time.monotonic() < deadline, f"{what} never came")
-            if found := came.search(text()):
-                return found
-            time.sleep(0.2)
-        return None
-
-    wait("the third interval", re.compile(r'(?s)("phase":\s*"measure".*){3}'))
+    wait_for(run, out, "the third interval", MEASURED)
     _fill(disk)
-    event = wait("an answer to the full disk", re.compile(r'"fault"[^\n]*full[^\n]*', re.IGNORECASE))
+    full = re.compile(r'"fault"[^\n]*full[^\n]*', re.IGNORECASE)
+    event = wait_for(run, out, "an answer to the full disk", full)
     if event is None:
         return ""
     # A run whose transactions fail records that first, and then ends. One whose server waits goes on.
@@ -122,21 +108,6 @@ def _fill(folder: Path) -> None:
             with suppress(OSError):
                 while True:
                     handle.write(bytes(piece))
-
-
-def _require_gone(disk: Path) -> None:
-    deadline = time.monotonic() + 60
-    told = f"--defaults-file={disk}/"
-    while True:
-        left = [
-            process
-            for process in psutil.process_iter(["cmdline"])
-            if any(argument.startswith(told) for argument in process.info["cmdline"] or ())
-        ]
-        if not left:
-            return
-        require(time.monotonic() < deadline, "its server is still there")
-        time.sleep(0.2)
 
 
 def can_mount() -> str:
