@@ -96,7 +96,7 @@ def _read_log(path: Path, kind: str) -> _Log:
         raise _first_bad_line(path, columns)
     if arrays[0].max() > TIME_MS_MAX:
         raise UserError("its times span more than a year", where=str(path), hint="is it a fio log, in milliseconds?")
-    return _Log(path, kind, *arrays, unread)
+    return _Log(path, kind, *arrays, unread=unread)
 
 
 def _without_torn_end(path: Path, columns: int) -> tuple[bytes | None, list[str]]:
