@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+import psutil
 import tomli_w
 from pydantic import JsonValue
 
@@ -35,6 +36,8 @@ SETTINGS: Table = {
     "innodb_log_files_in_group": 2,
     "innodb_flush_log_at_trx_commit": 2,
 }
+#: Three intervals of the measured phase, in the journal of a cell.
+MEASURED = re.compile(r'(?s)("phase":\s*"measure".*){3}')
 TPCC_S = 60.0
 #: `flatwater fit workload` and `what-if` need 500 New-Orders, however busy the machine is.
 COUNTED_MIN = 700
@@ -116,10 +119,11 @@ class Bench:
             raise StepFailed(error_of(done.stderr) or f"exit code {done.returncode}")
         return done
 
-    def fails(self, *arguments: str | Path) -> str:
+    def fails(self, *arguments: str | Path, code: int = 1) -> str:
         """The line of error of a verb that must fail. Errors: StepFailed if it does not."""
         done = self._ended(*arguments)
-        require(done.returncode == 1, f"flatwater {arguments[0]} ended with exit code {done.returncode}, not with 1")
+        ended = f"flatwater {arguments[0]} ended with exit code {done.returncode}, not with {code}"
+        require(done.returncode == code, ended)
         told = error_of(done.stderr)
         require(told, f"flatwater {arguments[0]} failed and did not say why")
         return told
@@ -219,6 +223,24 @@ class Bench:
             return self.tpcc
         result, _ = self.run(tpcc(min(2 * TPCC_S * COUNTED_MIN / max(done, 1), COUNTED_MAX_S)))
         return result
+
+
+def servers_on(storage: Path) -> list[psutil.Process]:
+    """The servers that run on data below a folder."""
+    told = f"--defaults-file={storage}/"
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(argument.startswith(told) for argument in process.info["cmdline"] or ())
+    ]
+
+
+def require_gone(storage: Path) -> None:
+    """Waits for the end of the servers on a storage. Errors: StepFailed."""
+    deadline = time.monotonic() + 60
+    while servers_on(storage):
+        require(time.monotonic() < deadline, "its server is still there")
+        time.sleep(0.2)
 
 
 def tpcc(duration_s: float, warmup_s: float = 1.0) -> Table:

@@ -10,14 +10,11 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import psutil
-
-from benchmarks.servers.bench import Bench, Running, Table, error_of, oltp, require
+from benchmarks.servers.bench import MEASURED, Bench, Running, Table, error_of, oltp, require, require_gone
 from flatwater.results import open_result
 
 #: The small file system: room for the data of every server, and for the log of its loading.
@@ -65,7 +62,7 @@ def full_disk(bench: Bench) -> tuple[str, ...]:
             found = _until_told(run, disk)
         told = run.said
         require("Traceback" not in told and "panicked" not in told, "flatwater ended with a traceback")
-        _require_gone(disk)
+        require_gone(disk)
         summary = open_result(out).cells[0].summary
         require(summary is not None and summary.operations, "what was measured before is lost")
     if found:
@@ -78,7 +75,7 @@ def full_disk(bench: Bench) -> tuple[str, ...]:
 
 def _until_told(run: Running, disk: Path) -> str:
     """Fills the disk under a run, until the run has ended ("") or has recorded that the server waits (the event)."""
-    run.until_ended_or(re.compile(r'(?s)("phase":\s*"measure".*){3}'), "the third interval")
+    run.until_ended_or(MEASURED, "the third interval")
     _fill(disk)
     answer = re.compile(r'"fault"[^\n]*full[^\n]*', re.IGNORECASE)
     event = run.until_ended_or(answer, "an answer to the full disk")
@@ -99,21 +96,6 @@ def _fill(folder: Path) -> None:
             with suppress(OSError):
                 while True:
                     handle.write(bytes(piece))
-
-
-def _require_gone(disk: Path) -> None:
-    deadline = time.monotonic() + 60
-    told = f"--defaults-file={disk}/"
-    while True:
-        left = [
-            process
-            for process in psutil.process_iter(["cmdline"])
-            if any(argument.startswith(told) for argument in process.info["cmdline"] or ())
-        ]
-        if not left:
-            return
-        require(time.monotonic() < deadline, "its server is still there")
-        time.sleep(0.2)
 
 
 def can_mount() -> str:

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from pydantic import JsonValue
 
-from benchmarks.servers import faults, watched
+from benchmarks.servers import faults, placing, watched
 from benchmarks.servers.bench import Bench, Table, oltp, require, tpcc
 from benchmarks.servers.registry import find
 from flatwater.analysis.twin_doubts import LEVEL_TIMES
@@ -219,6 +219,10 @@ def _watched(bench: Bench) -> Found:
     return Found((*watched.outages(bench), *watched.replication(bench)))
 
 
+def _placed(bench: Bench) -> Found:
+    return Found(*placing.placed(bench))
+
+
 def _fit(bench: Bench) -> Found:
     file = bench.folder / "workload.toml"
     bench.call("fit", "workload", bench.counted.path, "--out", file)
@@ -285,6 +289,7 @@ STEPS = (
     Step("crash", "kill and restart", _crash),
     Step("faults", "frozen, out of connections, a full disk", _faults),
     Step("watched", "observed; killed meanwhile; a broken replication", _watched),
+    Step("placed", "parts placed elsewhere", _placed),
     Step("fit", "fit workload", _fit),
     Step("twin", "twin", _twin),
     Step("what-if", "what-if", _what_if),

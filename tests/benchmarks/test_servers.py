@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 from benchmarks.servers import __main__ as program
+from benchmarks.servers import placing
 from benchmarks.servers.apt import download
 from benchmarks.servers.bench import Bench, StepFailed, require, why
 from benchmarks.servers.cache import FOLDER, cache_folder, get, locate
@@ -27,6 +28,7 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment.database.generation import series_of
 from flatwater.experiment.database.measured import default_workload
 from flatwater.server import Binary
+from flatwater.server.placement import MEANS
 from flatwater.server.settings import spans
 
 
@@ -52,6 +54,15 @@ def test_every_server_of_the_matrix_has_measured_transactions(server: Server) ->
     assert series.flavour == flavour
     for kind in ("tpcc", "oltp"):
         assert default_workload(kind, server.name).generation == series.measured(kind)
+
+
+def test_every_part_that_can_be_placed_is_known_by_its_files() -> None:
+    assert set(placing._OPEN) == set(MEANS)
+    names = {"redo_log": "ib_logfile0", "undo_logs": "undo_001", "doublewrite": "#ib_16384_0.dblwr"}
+    names |= {"binary_log": "binlog.000001", "temporary_files": "ibPx8Wqe (deleted)", "tables": "stock.ibd"}
+    names |= {"system_tablespace": "ibdata1"}
+    for item, name in names.items():
+        assert [one for one, pattern in placing._OPEN.items() if pattern.fullmatch(name)] == [item]
 
 
 def test_servers_have_one_name_each_and_steps_too() -> None:

@@ -26,6 +26,8 @@ def tables(storage: dict[str, Any], cache: dict[str, Any] | None = None, **more:
         "storages": {"slow": storage},
         "placement": {"tables": {"sbtest1": "slow"}},
     }
+    if modelled:
+        database["generation"] = "mysql-5.7"
     return {
         "workload": {"kind": "oltp", "mode": "read_write"},
         "database": database | more,

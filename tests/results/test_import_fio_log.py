@@ -88,13 +88,17 @@ def test_two_prefixes_are_two_cells() -> None:
     assert [cell.label for cell in cells] == ["avg", "each"]
 
 
+#: Lines before and behind one that cannot be read.
+L1, L3 = "1000, 5, 0, 0, 0\n", "3000, 5, 0, 0, 0\n"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("a_iops.1.log", "1000, 5, 0, 0, 0\n2000, 5\n", r"a_iops\.1\.log:2: not a line of a fio log: '2000, 5'"),
-        ("a_iops.1.log", "1000, 5, 0, 0, 0\n2000, x, 0, 0, 0\n", r":2: not a line"),
-        ("a_iops.1.log", "1000, 5, 0, 0, 0\n2000, 5, 7, 0, 0\n", r":2: not a line"),
-        ("a_iops.1.log", "1000, 5, 0, 0, 0\n-1, 5, 0, 0, 0\n", r":2: not a line"),
+        ("a_iops.1.log", f"{L1}2000, 5\n{L3}", r"a_iops\.1\.log:2: not a line of a fio log: '2000, 5'"),
+        ("a_iops.1.log", f"{L1}2000, x, 0, 0, 0\n{L3}", r":2: not a line"),
+        ("a_iops.1.log", f"{L1}2000, 5, 7, 0, 0\n{L3}", r":2: not a line"),
+        ("a_iops.1.log", f"{L1}-1, 5, 0, 0, 0\n{L3}", r":2: not a line"),
         ("a_iops.1.log", "1000, 5, 0, 0, 0\n99999999999999, 5, 0, 0, 0\n", "more than a year"),
         ("a_lat.1.log", "1000, 5, 0, 0, 0\n", "no throughput"),
         ("a_slat.1.log", "1000, 5, 0, 4096, 0\n", "no result"),
@@ -104,6 +108,18 @@ def test_malformed(tmp_path: Path, name: str, text: str, says: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=says):
         read_files([tmp_path / name])
+
+
+def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
+    lines = [f"{1000 * second}, 500, 0, 0, 0" for second in range(1, 11)]
+    for torn in ("11", "11000, 5", "11000, 500, 0, 0"):
+        (tmp_path / "a_iops.1.log").write_text("\n".join([*lines, torn]))
+        (cell,) = read_files([tmp_path / "a_iops.1.log"])
+        assert [one.end_s for one in cell.intervals] == list(range(1, 11))
+        assert cell.unread == ["a_iops.1.log: 1 line that cannot be read left out, first line 11"]
+        assert cell.unread[0] in cell.warnings
+    (tmp_path / "a_iops.1.log").write_text("\n".join(lines))
+    assert read_files([tmp_path / "a_iops.1.log"])[0].unread == []
 
 
 def test_a_log_by_another_name(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from flatwater.analysis import analyse
 from flatwater.errors import UserError
 from flatwater.results import Cell, Result, open_result
 from flatwater.results.importers import FORMATS, Found, Options, keep, read_folder
+from flatwater.results.importers.names import _OF_FORMAT, runs_of
 from flatwater.results.importers.samplers import SAMPLERS
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -109,6 +110,72 @@ def test_runs_are_told_apart_by_the_names_of_files(place: Path) -> None:
     left = {report.path.name: report.left_out for report in found.reports if not report.taken}
     assert set(left) == {"other.vmstat.txt", "notes.md"}
     assert "belongs to none of the 2 runs" in left["other.vmstat.txt"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("mysql_64th.sysbench.txt", "mariadb_64th.sysbench.txt"),
+        ("64th-mysql.txt", "64th-mariadb.txt"),
+        ("tpcc.txt", "fio.txt"),
+        ("sysbench_16.txt", "tpcc_16.txt"),
+        ("cpu.sysbench.txt", "disk.sysbench.txt"),
+    ],
+)
+def test_runs_that_only_a_programs_word_tells_apart_keep_their_samples(place: Path, one: str, other: str) -> None:
+    """A word of one program may be what tells the runs of another apart."""
+    sampled = {name.replace(".sysbench", "").replace(".txt", ".iostat.txt") for name in (one, other)}
+    write(place, **{name: sysbench(N) for name in (one, other)}, **dict.fromkeys(sampled, iostat(N)))
+    found = read(place)
+    assert [report.left_out for report in found.reports] == [""] * 4
+    for cell in found.cells:
+        (beside,) = [name for name in cell.files if "iostat" in name]
+        assert beside.replace(".iostat", "").removesuffix(".txt") == cell.label.removesuffix(".sysbench")
+
+
+def test_a_name_that_two_runs_have_is_told(place: Path) -> None:
+    runs = {f"{server}_64th.sysbench.txt": sysbench(N) for server in ("mysql", "mariadb")}
+    write(place, **runs, **{"64th.iostat.txt": iostat(N), "mysql_128th.iostat.txt": iostat(N)})
+    left = {report.path.name: report.left_out for report in read(place).reports if report.left_out}
+    assert "2 runs have its name" in left.pop("64th.iostat.txt")
+    assert "belongs to none of the 2 runs" in left.pop("mysql_128th.iostat.txt")
+    assert left == {}
+
+
+#: A sampled file, its program, the runs beside it with their formats, and the places of those that it belongs to.
+NAMED = [
+    ("16th.iostat.txt", "iostat", [("16th.sysbench.txt", "sysbench"), ("64th.sysbench.txt", "sysbench")], [0]),
+    # sysbench's tpcc, and a word that only the run has.
+    ("16th.iostat.txt", "iostat", [("16th.tpcc.txt", "sysbench"), ("64th.tpcc.txt", "sysbench")], [0]),
+    ("64.iostat.txt", "iostat", [("64.tpcc-mysql.txt", "tpcc"), ("16.tpcc-mysql.txt", "tpcc")], [0]),
+    # A word that only the sampled file has.
+    ("64.sysbench.iostat.txt", "iostat", [("64.txt", "sysbench"), ("16.txt", "sysbench")], [0]),
+    ("64.mysql-status.csv", "counters", [("64.sysbench.txt", "sysbench"), ("16.sysbench.txt", "sysbench")], [0]),
+    # Another server's, or another program's, is not taken for want of a better one.
+    ("mariadb_64.iostat.txt", "iostat", [("mysql_64.txt", "sysbench"), ("mysql_16.txt", "sysbench")], []),
+    ("a.tpcc.iostat.txt", "iostat", [("a.fio.json", "fio-json"), ("b.fio.json", "fio-json")], []),
+    ("iostat.txt", "iostat", [("tpcc.txt", "tpcc"), ("fio.json", "fio-json")], [0, 1]),
+]
+
+
+@pytest.mark.parametrize(("sampled", "tool", "runs", "places"), NAMED)
+def test_which_run_a_sampled_file_belongs_to(
+    sampled: str, tool: str, runs: list[tuple[str, str]], places: list[int]
+) -> None:
+    assert runs_of(Path(sampled), tool, [(Path(name), form) for name, form in runs]) == places
+
+
+def test_every_format_has_its_words() -> None:
+    assert {*(one.NAME for one in FORMATS), *(one.NAME for one in SAMPLERS)} <= set(_OF_FORMAT)
+
+
+def test_a_run_that_was_killed_tells_its_torn_line(place: Path) -> None:
+    text = sysbench(N)
+    write(place, run_txt=text[: text.rindex("[ ") + 30], iostat_txt=iostat(N))
+    found = read(place)
+    (cell,) = found.cells
+    (taken,) = [report.taken for report in found.reports if report.path.name == "run.txt"]
+    assert "1 line that cannot be read left out" in taken and any(taken.endswith(one) for one in cell.warnings)
 
 
 def test_folders_in_it(place: Path) -> None:

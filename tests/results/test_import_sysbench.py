@@ -81,12 +81,53 @@ def test_a_file_whose_head_was_cut_off(tmp_path: Path) -> None:
     assert (cell.intervals[0].start_s, cell.intervals[0].end_s) == (4, 5)
 
 
+HEAD = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n"
+REPORT = (
+    "[ {0}s ] thds: 64 tps: {0}.50 qps: 20.00 (r/w/o: 14.00/4.00/2.00) lat (ms,95%): 12.52 err/s: 0.00 reconn/s: 0.00"
+)
+PLAIN = "[ {0}s ] thds: 1 eps: {0}.50 lat (ms,95%): 12.52"
+FILE = "[ {0}s ] reads: {0}.50 MiB/s writes: 1.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 0.272"
+CSV = "{0},64,{0}.50,20.00,14.00,4.00,2.00,12.52,0.00,0.00"
+
+
+@pytest.mark.parametrize("report", [REPORT, PLAIN, FILE, CSV])
+def test_the_last_report_of_a_run_that_was_killed_may_be_torn_anywhere(tmp_path: Path, report: str) -> None:
+    whole = [report.format(second) for second in range(1, 10)]
+    last = report.format(10)
+    for length in range(1, len(last)):
+        text = HEAD * (report is not CSV) + "\n".join([*whole, last[:length]])
+        (tmp_path / "run.txt").write_text(text)
+        (cell,) = read_files([tmp_path / "run.txt"])
+        assert [one.end_s for one in cell.intervals[:9]] == list(range(1, 10)), last[:length]
+        if len(cell.intervals) > 9:
+            # What is not torn away is right, up to the digits of the last number.
+            assert cell.intervals[9].metrics.keys() == cell.intervals[8].metrics.keys()
+            percentiles = [name for name in cell.intervals[9].metrics if "latency" in name]
+            assert all(cell.intervals[9].metrics[name] == cell.intervals[8].metrics[name] for name in percentiles)
+        else:
+            line = text.count("\n") + 1
+            assert cell.unread == [f"1 line that cannot be read left out, first line {line}"]
+            assert cell.unread[0] in cell.warnings
+
+
+def test_what_is_left_out_is_a_gap_and_no_part_of_the_next_report(tmp_path: Path) -> None:
+    reports = [REPORT.format(second) for second in range(1, 11)]
+    reports[4] = reports[4][:40] + reports[5]  # a line that was written into another
+    del reports[5]
+    (tmp_path / "run.txt").write_text(HEAD + "\n".join(reports) + "\n")
+    (cell,) = read_files([tmp_path / "run.txt"])
+    assert [(one.start_s, one.end_s) for one in cell.intervals[3:6]] == [(3, 4), (6, 7), (7, 8)]
+    assert cell.interval_s == 1
+    assert cell.unread == ["1 line that cannot be read left out, first line 6"]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("sysbench 1.0.20\n[ 1s ] thds: 8 tps: 10", r":2: the report has no latency"),
         ("sysbench 1.0.20\n[ 1s ] thds: 8 t", r":2: not a report"),
         ("sysbench 1.0.20\n[ 1s ] reads: 1.00 MiB/s writ", r":2: not a report"),
+        ("sysbench 1.0.20\n[ 1", r":2: not a report"),
         (
             "sysbench 1.0.20\n[ 2s ] thds: 1 tps: 1 lat (ms,95%): 1\n[ 1s ] thds: 1 tps: 1 lat (ms,95%): 1",
             ":3: time goes",

@@ -68,6 +68,20 @@ def test_the_password_stays_out(tmp_path: Path) -> None:
         assert path.is_dir() or b"hush-secret" not in path.read_bytes()
 
 
+def test_an_interval_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    lines = (SAMPLES / "tpcc.txt").read_text().splitlines()
+    places = [number for number, line in enumerate(lines) if ", trx: " in line]
+    whole = read_files([SAMPLES / "tpcc.txt"])[0].intervals
+    torn = [*lines]
+    torn[places[4]] = torn[places[4]][:20]
+    torn[places[-1] :] = [torn[places[-1]][:25]]
+    (tmp_path / "t.txt").write_text("\n".join(torn))
+    (cell,) = read_files([tmp_path / "t.txt"])
+    assert cell.intervals == [*whole[:4], *whole[5:-1]], "the interval behind it has its own length"
+    assert cell.unread == [f"2 lines that cannot be read left out, first line {places[4] + 1}"]
+    assert cell.unread[0] in cell.warnings
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [

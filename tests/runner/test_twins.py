@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
+from flatwater.errors import UserError
 from flatwater.experiment import Experiment, iter_cells, make_experiment, to_toml
 from flatwater.experiment.database import InnodbModel
+from flatwater.experiment.database.login import Login
 from flatwater.results import CellSummary, create_result
 from flatwater.results.facts import MachineFacts
 from flatwater.results.schema import CellPlan, Manifest
+from flatwater.runner import twins
 from flatwater.runner.progress import Reporter
 from flatwater.runner.twins import warn_of_twins, with_cores_of, with_measured_cores
+from flatwater.server import Attached, Local
 
 
 class Noted(Reporter):
@@ -48,10 +52,9 @@ def cores(of: Experiment) -> int:
     ("database", "url", "machine", "expected", "noted"),
     [
         ({}, None, {"cores": 6}, 6, False),
-        ({}, "mysql://u@localhost/s", {"cores": 6}, 6, False),
-        ({}, "mysql:///run/m.sock?user=u", {"cores": 6}, 6, False),
         ({"cores": 3}, None, {"cores": 6}, 3, False),
-        ({}, "mysql://u@elsewhere.example/s", {"cores": 6}, 16, True),
+        ({}, "mysql:///run/m.sock?user=u", {"cores": 6, "workers": [{"cores": 8}]}, 8, False),
+        ({}, "mysql://u@localhost/s", {"cores": 6, "workers": [{"cores": 8}]}, 16, True),
         ({}, None, {"cores": 6, "workers": [{"cores": 8}, {"cores": 8}]}, 8, False),
         ({}, None, {"cores": 6, "workers": [{"cores": 8}, {"cores": 4}]}, 16, True),
         ({}, None, {}, 16, True),
@@ -64,6 +67,37 @@ def test_its_cores_are_those_of_the_measured_machine(
     found = with_measured_cores(experiment(database, url), machine, reporter)
     assert cores(found) == expected
     assert [("cores = N" in note) for note in reporter.notes] == [True] * noted
+
+
+@pytest.mark.parametrize(
+    ("url", "local", "expected"),
+    [
+        ("mysql://u@localhost/s", Local(pid=5), 6),
+        ("mysql:///run/m.sock?user=u", Local(pid=5), 6),
+        # By its address in the network, as with [load].
+        ("mysql://u@192.0.2.7/s", Local(pid=5), 6),
+        # In a container: its files are not looked at, and its cores are this machine's.
+        ("mysql://u@127.0.0.1/s", Local(pid=5, why_not="in a container"), 6),
+        ("mysql://u@elsewhere.example/s", Local(why_not="the server runs on another machine"), 16),
+        # A tunnel.
+        ("mysql://u@127.0.0.1:3307/s", Local(why_not="no process of this machine is known to be the server"), 16),
+        ("mysql://u@127.0.0.1/s", None, 16),
+    ],
+)
+def test_a_server_is_here_if_its_process_is(
+    monkeypatch: pytest.MonkeyPatch, url: str, local: Local | None, expected: int
+) -> None:
+    def described(login: Login) -> Attached:
+        if local is None:
+            raise UserError("nobody listens at 127.0.0.1:3306")
+        return Attached("mysql", (8, 0, 36), "8.0.36", "", {})
+
+    monkeypatch.setattr(twins, "describe", described)
+    monkeypatch.setattr(twins, "find_local", lambda login, server: local)
+    reporter = Noted()
+    assert cores(with_measured_cores(experiment({}, url), {"cores": 6}, reporter)) == expected
+    why = "nobody listens" if local is None else local.why_not
+    assert [why in note for note in reporter.notes] == [True] * (expected == 16)
 
 
 def test_a_resumed_run_has_the_same_twin() -> None:

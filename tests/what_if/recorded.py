@@ -109,13 +109,14 @@ def recorded(
     device: dict[str, Any] | None = None,
     database: dict[str, Any] | None = None,
     others: Mapping[str, tuple[float, float, float]] = MappingProxyType({}),
+    load: dict[str, Any] | None = None,
     **more: Any,
 ) -> Path:
     """A result folder of the true stack, unchanged. `more` goes into the summary of its cell.
 
     `variables` are those that the server told of itself. `device`: the figures of an emulated device; None for a real
     one. `database`: more fields of the database; `others`: what the storages beside that of the data are recorded to
-    take for a read, a write and a flush.
+    take for a read, a write and a flush. `load`: the hosts that made the load, if it was not the server's machine.
     """
     hidden = hidden or Hidden()
     told = intervals(hidden, device=device)
@@ -164,6 +165,10 @@ def recorded(
     summary = CellSummary(**(fields | more))
     experiment: dict[str, Any] = {"workload": WORKLOAD, "database": {"kind": "server", "settings": SETTINGS}}
     experiment["database"] |= database or {}
+    if "url" in experiment["database"]:
+        del experiment["database"]["settings"]
+    if load is not None:
+        experiment["load"] = load
     if device is not None:
         named = {"kind": "volume", "device": "ebs-gp2-100gib", "parameters": device, "size": "8GiB"}
         experiment["storage"] = named | {"real_time": True, "path": str(path), "file_system": "ext4"}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from recorded import CORES, FLUSH_US, READ_US, WRITE_US, Hidden, recorded
+from recorded import CORES, FLUSH_US, READ_US, SETTINGS, WRITE_US, Hidden, recorded
 
 from flatwater.what_if import Fitted, fit_twin, read_base
 from flatwater.what_if.twin import Twin
@@ -33,6 +34,27 @@ def test_what_a_run_recorded(tmp_path: Path) -> None:
     assert base.settings["innodb_log_file_size"] == "48M"
     assert base.warmup_s == 5 and base.measure_s == 25 and base.noise > 0
     assert base.client_cpu_us == 0 and base.stretch == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("database", "load", "counts"),
+    [
+        ({}, None, True),
+        ({"url": "mysql://u@127.0.0.1/s"}, None, True),
+        ({"url": "mysql:///run/m.sock?user=u"}, None, True),
+        ({"url": "mysql://u@192.0.2.7/s"}, None, True),
+        ({"url": "mysql://u@192.0.2.7/s"}, {"hosts": 2}, False),
+    ],
+)
+def test_a_client_counts_where_it_shares_the_servers_cores(
+    tmp_path: Path, database: dict[str, Any], load: dict[str, Any] | None, counts: bool
+) -> None:
+    """The CPU time of the server's process is recorded, so that it was on the client's machine, by whatever address."""
+    variables = {name: str(value) for name, value in SETTINGS.items()} | {"innodb_buffer_pool_size": str(96 << 20)}
+    run = recorded(tmp_path / "run", None, variables, database=database, load=load, client_cpu_us_per_op=40.0)
+    base = read_base(str(run))
+    # An operation is one of the five transactions, and a New-Order is not half of them.
+    assert (base.client_cpu_us > 2 * 40) if counts else base.client_cpu_us == 0
 
 
 def test_a_run_with_nothing_hidden_needs_no_fit(tmp_path: Path) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Iterator, Mapping
 
 from flatwater.analysis.twin_doubts import level_doubt
+from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.experiment import Experiment
 from flatwater.experiment.database import Server
+from flatwater.experiment.database.innodb import CORES
 from flatwater.experiment.twin import FIELD
 from flatwater.results import Cell, Result
 from flatwater.results.facts import MachineFacts
 from flatwater.runner.progress import Reporter
-
-#: Hosts that are this machine, beside its own name.
-_HERE = ("localhost", "127.0.0.1", "::1")
+from flatwater.server import describe, find_local
 
 
 def with_measured_cores(experiment: Experiment, machine: MachineFacts, reporter: Reporter) -> Experiment:
@@ -28,9 +27,10 @@ def with_measured_cores(experiment: Experiment, machine: MachineFacts, reporter:
     if twin is None or {"cores", "machine"} & set(twin.database) or not isinstance(experiment.database, Server):
         return experiment
     cores = _cores(machine)
-    if not _is_here(experiment.database) or cores is None:
+    why = _why_elsewhere(experiment.database, machine) or ("its workers have different ones" if cores is None else "")
+    if why or cores is None:
         reporter.note(
-            "warning: the cores of the server's machine are not known, and its twin has 16: "
+            f"warning: the cores of the server's machine are not known ({why}), and its twin has {CORES}: "
             "give [twin.database] cores = N"
         )
         return experiment
@@ -76,10 +76,26 @@ def _pairs(result: Result) -> Iterator[tuple[Cell, Cell]]:
     yield from ((pair[False], pair[True]) for pair in found.values() if len(pair) == 2)
 
 
-def _is_here(server: Server) -> bool:
-    """Whether a server runs on the machine of its client: one that flatwater starts, or one at a local address."""
+def _why_elsewhere(server: Server, machine: MachineFacts) -> str:
+    """Why a server is not known to run on the machine of the cells; empty if it does.
+
+    One that flatwater starts does, and so does one whose process is found there: neither its address nor its port
+    tells. A tunnel may listen in its place, and a load of other hosts reaches a server of this machine by its address
+    in the network.
+    """
     address = server.address
-    return address is None or address.socket is not None or address.host in (*_HERE, socket.gethostname())
+    if address is None:
+        return ""
+    if machine.get("workers"):
+        return "" if address.socket is not None else "its process is not looked for on other machines"
+    try:
+        login = server.login()
+        local = find_local(login, describe(login))
+    except Interrupted:
+        raise
+    except FlatwaterError as error:
+        return error.what
+    return local.why_not if local.pid is None else ""
 
 
 def _cores(machine: MachineFacts) -> int | None:

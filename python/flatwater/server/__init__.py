@@ -13,7 +13,7 @@ from flatwater.server.inspection import Inspected, inspect_snapshots, snapshot_f
 from flatwater.server.instance import Instance
 from flatwater.server.loading import loading_settings
 from flatwater.server.local import Local, as_seen_by, find_local, is_seen_alike, is_stopped
-from flatwater.server.placement import Parts, Placing, copy_placed, told_places
+from flatwater.server.placement import Parts, Placing, copied_bytes, copy_placed, told_places
 from flatwater.server.root import Root, ServersRoot, open_parts, open_root
 from flatwater.server.settings import shaping
 from flatwater.server.snapshot import (
@@ -44,6 +44,7 @@ __all__ = [
     "as_seen_by",
     "ask",
     "check_space",
+    "copied_bytes",
     "copy_placed",
     "describe",
     "find_local",

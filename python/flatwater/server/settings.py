@@ -178,6 +178,7 @@ RESERVED = {
             "innodb_directories",
             "innodb_doublewrite_dir",
             "innodb_log_group_home_dir",
+            "innodb_parallel_doublewrite_path",
             "innodb_redo_log_archive_dirs",
             "innodb_temp_tablespaces_dir",
             "innodb_tmpdir",

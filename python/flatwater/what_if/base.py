@@ -275,9 +275,13 @@ def _value(written: Setting) -> Setting:
 def _client_cpu(
     summaries: Sequence[CellSummary], per_s: float, experiment: Experiment, tpcc: bool, cells: Sequence[Cell]
 ) -> float:
-    """CPU time of the client for each transaction, if it ran on the server's machine; else 0."""
+    """CPU time of the client for each transaction, if it ran on the server's machine; else 0.
+
+    The CPU time of the server's process was recorded (`count_run` takes no other run), so that process was on the
+    machine of flatwater, whatever its address is. The client was there, too, unless other hosts made the load.
+    """
     per_operation_us = [summary.client_cpu_us_per_op for summary in summaries if summary.client_cpu_us_per_op]
-    if not per_operation_us or experiment.server.address is not None:
+    if not per_operation_us or experiment.load is not None:
         return 0.0
     operations = [_mean(cell, "workload", "ops_per_s") for cell in cells] if tpcc else []
     known = [per_second for per_second in operations if per_second is not None]

@@ -71,7 +71,7 @@ def placement_tables(base: Base, tables: Mapping[str, dict[str, JsonValue]]) -> 
     said = base.experiment.server.placement
     lacking = not_modelled(base.generation, said)
     placement: dict[str, JsonValue] = {str(item): name for item, name in said.items.items() if item not in lacking}
-    if said.placed_tables:
+    if said.placed_tables and "tables" not in lacking:
         placement["tables"] = dict(said.placed_tables)
     return {"storages": {name: dict(table) for name, table in tables.items()}, "placement": placement}
 

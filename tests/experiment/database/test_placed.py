@@ -10,10 +10,10 @@ from flatwater.errors import UserError
 from flatwater.experiment import cell_at
 from flatwater.experiment.database.lineage import GENERATIONS, engine_generation
 from flatwater.experiment.database.placed import ITEMS, PlacedLayer
-from flatwater.experiment.problem import ProblemsError
+from flatwater.experiment.problem import Problem, ProblemsError
 from flatwater.experiment.runnable import require_runnable
 from flatwater.experiment.validation import make_experiment
-from flatwater.server.placement.means import why_not
+from flatwater.server.placement.means import TABLES, why_not
 
 SERVER = {"kind": "server"}
 MODEL = {"kind": "innodb-model"}
@@ -112,7 +112,8 @@ def test_what_is_wrong_is_said_at_its_field(database: dict[str, Any], field: str
 def test_a_modelled_server_reads_the_same_fields() -> None:
     said = {"redo_log": "array", "binary_log": "array", "tables": {"stock": "card"}}
     storages = {"array": ARRAY, "card": {"kind": "ssd", "device": "fusion-io-iodrive-160-slc"}}
-    assert problems_of(MODEL | {"placement": said, "storages": storages}, CARD) == {}
+    newer = MODEL | {"generation": "mysql-5.7"}
+    assert problems_of(newer | {"placement": said, "storages": storages}, CARD) == {}
     told = problems_of(MODEL | {"placement": {"redo_log": "a"}, "storages": {"a": FILES}}, CARD)
     assert "is in virtual time" in told["database.storages.a"]
     twice = {"placement": {"redo_log": "array"}, "storages": storages, "log_device": "raid10-8"}
@@ -128,6 +129,66 @@ def test_the_model_places_what_servers_of_its_generation_can(generation: str, it
     is_empty = item == "system_tablespace" and engine_generation(generation) == "mysql-8.0"
     not_modelled = item == "temporary_files" or is_empty
     assert refused == (not_modelled or why_not(item, *VERSIONS[generation]) is not None), told
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_the_model_places_tables_where_servers_of_its_generation_can(generation: str) -> None:
+    placed = {"generation": generation, "placement": {"tables": {"stock": "array"}}, "storages": {"array": ARRAY}}
+    told = problems_of(MODEL | placed, CARD)
+    assert ("database.placement.tables" in told) == (why_not(TABLES, *VERSIONS[generation]) is not None), told
+
+
+def test_tables_need_files_of_their_own() -> None:
+    placed = {"placement": {"tables": {"stock": "array"}}, "storages": {"array": ARRAY}, "generation": "mysql-5.7"}
+    together = {"settings": {"innodb_file_per_table": False}}
+    assert "innodb_file_per_table is off" in problems_of(MODEL | placed | together, CARD)["database.placement.tables"]
+
+
+#: Workload, a table of it, a name that is none, and what the hint says.
+NAMES: list[tuple[dict[str, Any], str, str, str]] = [
+    ({"kind": "tpcc"}, "new_orders", "stok", "did you mean stock?"),
+    ({"kind": "tpcc"}, "order_line", "order_line#P#p0", ""),
+    ({"kind": "tpcc", "variant": "sysbench-tpcc", "table_sets": 2}, "stock2", "stock3", "did you mean stock"),
+    ({"kind": "tpcc", "variant": "tproc-c", "partitions": 4}, "new_order", "new_orders", "did you mean new_order?"),
+    ({"kind": "oltp", "mode": "read_write", "tables": 3}, "sbtest3", "sbtest4", "did you mean sbtest"),
+    ({"kind": "oltp", "mode": "read_write", "tables": 3}, "sbtest1", "zz", "it has sbtest1, sbtest2, sbtest3"),
+]
+
+
+@pytest.mark.parametrize(("workload", "there", "wrong", "hint"), NAMES)
+def test_a_table_that_the_workload_does_not_have_is_told_by_check(
+    workload: dict[str, Any], there: str, wrong: str, hint: str
+) -> None:
+    def told(name: str) -> list[Problem]:
+        placed = SERVER | {"placement": {"tables": {name: "array"}}, "storages": {"array": {"path": "/array"}}}
+        try:
+            make_experiment({"workload": workload, "database": placed, "storage": FILES})
+        except ProblemsError as error:
+            return error.problems
+        return []
+
+    assert told(there) == []
+    (problem,) = told(wrong)
+    assert problem.field.startswith("database.placement.tables") and hint in (problem.hint or "")
+
+
+def test_tables_of_the_users_own_statements_are_not_known_before() -> None:
+    own = {"kind": "sql", "transactions": {"a": {"statements": ["SELECT 1"]}}}
+    placed = SERVER | {"placement": {"tables": {"mine": "array"}}, "storages": {"array": {"path": "/array"}}}
+    make_experiment({"workload": own, "database": placed, "storage": FILES})
+
+
+def test_the_tables_of_a_model_are_known_too() -> None:
+    """`undo` and `growth` are tables of a model only, and have a device of their own by `database.tables`."""
+    card = "fusion-io-iodrive-160-slc"
+    assert problems_of(MODEL | {"tables": {"undo": card, "growth": card, "stock": card}}, CARD) == {}
+    assert "no table 'stok'" in problems_of(MODEL | {"tables": {"stok": card}}, CARD)["database.tables.stok"]
+    placed = {"placement": {"tables": {"undo": "array"}}, "storages": {"array": ARRAY}, "generation": "mysql-5.7"}
+    assert "database.placement.tables.undo" in problems_of(MODEL | placed, CARD)
+    # Two servers of a machine have half of the tables each.
+    shared = {"workload": {"kind": "oltp", "mode": "read_write", "tables": 4}}
+    two = MODEL | {"servers": 2, "tables": {"sbtest3": card}}
+    assert "database.tables.sbtest3" in problems_of(two, CARD, **shared)
 
 
 def test_a_place_is_needed_where_something_is_placed() -> None:

@@ -14,8 +14,8 @@ SERVERS: list[tuple[str, Version, set[str]]] = [
     ("percona", (5, 1, 65), {"doublewrite"}),
     ("percona", (5, 5, 30), {"doublewrite"}),
     ("percona", (5, 6, 24), {"undo_logs", TABLES}),
-    ("percona", (5, 7, 22), {"undo_logs", TABLES}),
-    ("percona", (8, 0, 19), {"undo_logs", TABLES}),
+    ("percona", (5, 7, 22), {"undo_logs", TABLES, "doublewrite"}),
+    ("percona", (8, 0, 19), {"undo_logs", TABLES, "doublewrite"}),
     ("percona", (8, 0, 36), {"undo_logs", TABLES, "doublewrite"}),
     ("mysql", (5, 5, 9), set()),
     ("mysql", (5, 6, 2), set()),
@@ -57,5 +57,6 @@ def test_the_registry_agrees_with_the_server_at_hand(binary: Binary) -> None:
     has, here = binary.options(), (binary.flavour, binary.version)
     for item, name in (("undo_logs", "innodb_undo_directory"), ("redo_log", "innodb_log_group_home_dir")):
         assert (why_not(item, *here) is None) == (name in has)
-    doublewrite = {"innodb_doublewrite_dir", "innodb_doublewrite_file"} & has.keys()
+    names = {"innodb_doublewrite_dir", "innodb_doublewrite_file", "innodb_parallel_doublewrite_path"}
+    doublewrite = names & has.keys()
     assert (why_not("doublewrite", *here) is None) == bool(doublewrite)

@@ -7,6 +7,7 @@ use super::ids::{PAGE_BYTES, PageNo};
 use super::journal::JOURNAL_BYTES;
 use super::spec::{Part, Spec};
 use super::touches::Touches;
+use super::touches::tpcc::growth;
 
 /// Files that are told apart: those of more tables share numbers, and are synced together.
 const FILES: usize = 64;
@@ -86,12 +87,13 @@ impl Placement {
     }
 
     /// Gives files their numbers: 0 is the system tablespace with the undo logs. Tables grow into pages of their own files;
-    /// order_line far more than others, so these count as its.
+    /// one of them far more than others, so these count as its.
     fn number_files(&mut self, spec: &Spec, tables: &[(String, PageNo)]) {
         let mut names = vec!["undo"];
+        let grown = growth::shared_by(&spec.tables_apart());
         for (name, first) in tables {
             let name = match &**name {
-                "growth" => "order_line",
+                growth::SHARED => grown,
                 super::change_buffer::TABLE => "undo",
                 name => name,
             };

@@ -81,6 +81,14 @@ pub struct Spec {
     pub seed: u64,
 }
 
+impl Spec {
+    /// Tables that have a device of their own.
+    pub fn tables_apart(&self) -> Vec<&str> {
+        let parts = self.others.iter().flat_map(|other| &other.holds);
+        parts.filter_map(|part| if let Part::Table(name) = part { Some(name.as_str()) } else { None }).collect()
+    }
+}
+
 const fn one() -> u32 {
     1
 }

@@ -4,6 +4,7 @@ mixture.py  which layer cannot stand on which
 layers.py   workload, database and storage
 cache.py    the flash cache and the others
 load_hosts.py  a load that several hosts make
+placed_tables.py  tables elsewhere that the workload does not have
 sql.py      the user's own statements on a server of the user's
 thresholds.py  limits for figures that are not recorded
 """

@@ -8,6 +8,7 @@ from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.conflicts.cache import cache_conflicts
 from flatwater.experiment.conflicts.load_hosts import load_conflicts
 from flatwater.experiment.conflicts.mixture import mixture_conflicts
+from flatwater.experiment.conflicts.placed_tables import placed_table_conflicts
 from flatwater.experiment.conflicts.sql import sql_conflicts
 from flatwater.experiment.database import InnodbModel, Server
 from flatwater.experiment.experiment import Experiment
@@ -40,6 +41,7 @@ def layer_conflicts(experiment: Experiment) -> Iterator[Problem]:
     else:
         yield from _server_conflicts(experiment, experiment.workload)
         yield from sql_conflicts(experiment)
+    yield from placed_table_conflicts(experiment)
     yield from cache_conflicts(experiment)
     yield from load_conflicts(experiment)
     yield from _time_conflicts(experiment)

@@ -244,7 +244,8 @@ class InnodbModel(PlacedLayer):
         yield from self.placed_conflicts()
         fields = {f"{part}_device": device for part, device in self._parts.items()}
         fields |= {f"tables.{table}": device for table, device in self.tables.items()}
-        yield from placed_problems(self.generation, self.placement, fields)
+        per_table = self.resolved.innodb_file_per_table
+        yield from placed_problems(self.generation, self.placement, fields, file_per_table=per_table)
         if self.own_policy is not None:
             path, colon, name = self.own_policy.rpartition(":")
             if not colon or not path.endswith(".py") or not name.isidentifier():

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from flatwater.errors import UserError
 from flatwater.experiment.database.lineage import engine_generation
-from flatwater.experiment.database.placed import Item, Placement
+from flatwater.experiment.database.placed import Placement
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.problem import Problem
 
@@ -30,11 +30,24 @@ Part = Literal["log", "doublewrite", "binlog"]
 PARTS: tuple[Part, ...] = ("log", "doublewrite", "binlog")
 
 
+#: Generations of the engine whose servers have files of their own for undo logs, and know DATA DIRECTORY.
+_NEWER = frozenset(("mysql-5.6", "mysql-5.7", "mysql-8.0.11", "mysql-8.0", "mariadb-10.11"))
+#: What `placement.tables` is called here and in `server/placement/means.py`.
+_TABLES = "tables"
 #: Part of a real server -> the generations of the engine that can have it elsewhere (`server/placement/means.py` has
-#: the versions and their sources), and what the others do with it. Parts that all can place are left out.
-_SOME: dict[Item, tuple[frozenset[str], str]] = {
-    "undo_logs": (frozenset(("mysql-5.6", "mysql-5.7", "mysql-8.0.11", "mysql-8.0", "mariadb-10.11")), "its undo logs"),
-    "doublewrite": (frozenset(("percona-5.5", "mysql-8.0")), "its doublewrite buffer"),
+#: the versions and their sources), what the others do with it, and a hint. Parts that all can place are left out.
+_SOME: dict[str, tuple[frozenset[str], str, str]] = {
+    "undo_logs": (_NEWER, "its undo logs are in the system tablespace", "place system_tablespace"),
+    "doublewrite": (
+        frozenset(("percona-5.5", "mysql-8.0")),
+        "its doublewrite buffer is in the system tablespace",
+        "place system_tablespace",
+    ),
+    _TABLES: (
+        _NEWER,
+        "they ignore DATA DIRECTORY for tables of InnoDB",
+        "a newer generation, or storage.device = the faster one and the logs placed on the other",
+    ),
 }
 #: The table of the model that has the undo logs.
 _UNDO = "undo"
@@ -81,15 +94,14 @@ def placed(placement: Placement) -> dict[str, Holding]:
     return held(parts, {**placement.placed_tables, **({_UNDO: undo} if undo is not None else {})})
 
 
-def not_modelled(generation: str, placement: Placement) -> dict[Item, tuple[str, str]]:
-    """The placed parts that the model of a generation has nowhere else: why, and what to do."""
-    items, found = placement.items, dict[Item, tuple[str, str]]()
+def not_modelled(generation: str, placement: Placement) -> dict[str, tuple[str, str]]:
+    """The placed parts, and `tables`, that the model of a generation has nowhere else: why, and what to do."""
+    items, found = placement.items, dict[str, tuple[str, str]]()
     behaves_as = engine_generation(generation)
-    for item, (able, what) in _SOME.items():
-        if item in items and behaves_as not in able:
-            told = f"servers of {generation} cannot place it: {what} are in the system tablespace"
-            told = told if item == "undo_logs" else told.replace(" are in", " is in")
-            found[item] = told, "place system_tablespace"
+    for item, (able, why, hint) in _SOME.items():
+        is_placed = bool(placement.placed_tables) if item == _TABLES else item in items
+        if is_placed and behaves_as not in able:
+            found[item] = f"servers of {generation} cannot place it: {why}", hint
     if "temporary_files" in items:
         found["temporary_files"] = "is not modelled: the model writes none", "take it out"
     if "system_tablespace" in items and behaves_as in _EMPTY_SYSTEM:
@@ -98,13 +110,20 @@ def not_modelled(generation: str, placement: Placement) -> dict[Item, tuple[str,
     return found
 
 
-def placed_problems(generation: str, placement: Placement, fields: Mapping[str, str | None]) -> Iterator[Problem]:
+def placed_problems(
+    generation: str, placement: Placement, fields: Mapping[str, str | None], *, file_per_table: bool
+) -> Iterator[Problem]:
     """What servers of the generation cannot place, what the model does not have, and what is placed twice.
 
-    `fields`: `log_device` and the like, and `tables.NAME`, with their devices.
+    `fields`: `log_device` and the like, and `tables.NAME`, with their devices. `file_per_table`: as the servers run.
     """
     about = ("database.generation", "database.placement")
-    for item, (told, hint) in not_modelled(generation, placement).items():
+    lacking = not_modelled(generation, placement)
+    if placement.placed_tables and not file_per_table and _TABLES not in lacking:
+        setting = "database.settings.innodb_file_per_table"
+        told = "innodb_file_per_table is off: all tables are in the system tablespace"
+        yield Problem("placement.tables", told, f"{setting} = true", (*about, setting))
+    for item, (told, hint) in lacking.items():
         yield Problem(f"placement.{item}", told, hint, about)
     twice = {"redo_log": "log_device", "doublewrite": "doublewrite_device", "binary_log": "binlog_device"}
     same = {**twice, "undo_logs": "tables.undo", **{f"tables.{name}": f"tables.{name}" for name in placement.tables}}

@@ -39,6 +39,7 @@ _RESERVED = {
     **dict.fromkeys(("innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"), _SNAPSHOT),
     **dict.fromkeys(("innodb_doublewrite_dir", "innodb_directories", "aria_log_dir_path"), _SNAPSHOT),
     **dict.fromkeys(("innodb_temp_tablespaces_dir", "innodb_redo_log_archive_dirs"), _SNAPSHOT),
+    "innodb_parallel_doublewrite_path": _SNAPSHOT,
     **dict.fromkeys(("init_file", "user", "bootstrap", "initialize", "initialize_insecure", "daemonize"), _ITSELF),
     **dict.fromkeys(("defaults_file", "defaults_extra_file", "defaults_group_suffix", "no_defaults"), _ITSELF),
     **dict.fromkeys(("print_defaults", "help", "verbose", "version", "console"), _ITSELF),

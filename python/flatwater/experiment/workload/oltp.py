@@ -77,6 +77,10 @@ class Oltp(Transactions):
     #: tps counts transactions a second, qps statements.
     unit: Literal["tps", "qps"] = "tps"
 
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        return tuple(f"sbtest{number}" for number in range(1, self.tables + 1))
+
     def conflicts(self) -> Iterator[Problem]:
         """Transactions of no statements."""
         counts = _MIXTURES.get(self.mode, ())

@@ -20,6 +20,9 @@ MAX_TABLE_SETS = 1000
 #: InnoDB's limit for a table (8192 since MySQL 5.6.7, 1024 before).
 MAX_PARTITIONS = 1024
 
+#: Its nine tables, as tpcc-mysql names them.
+TABLES = ("warehouse", "district", "customer", "history", "new_orders", "orders", "order_line", "item", "stock")
+
 Variant = Literal["tpcc-mysql", "sysbench-tpcc", "tproc-c"]
 #: Field -> the variants that have it.
 _OF_VARIANTS: dict[str, tuple[Variant, ...]] = {
@@ -86,6 +89,14 @@ class Tpcc(Transactions):
             return None
         a_warehouse = self.terminals_per_warehouse or (TERMINALS if self.keying_and_think else None)
         return None if a_warehouse is None else a_warehouse * self.warehouses
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        if self.variant == "sysbench-tpcc":
+            return tuple(f"{name}{number}" for number in range(1, self.table_sets + 1) for name in TABLES)
+        if self.variant == "tproc-c":
+            return tuple("new_order" if name == "new_orders" else name for name in TABLES)
+        return TABLES
 
     @property
     def thinks(self) -> bool:

@@ -52,6 +52,11 @@ class Transactions(Timing):
         return self.reconnect_every > 0
 
     @property
+    def table_names(self) -> tuple[str, ...] | None:
+        """The names of its tables; None where the user's own statements make them."""
+        return None
+
+    @property
     def thinks(self) -> bool:
         """Whether sessions wait between transactions."""
         return False

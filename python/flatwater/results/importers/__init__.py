@@ -1,7 +1,7 @@
 """Imports results of other tools, so that they can be compared with ours: one file for each format.
 
-`samplers/` has the programs that sample a machine or a server meanwhile; `folder.py`, `assemble.py` and `clocks.py`
-make one result of all that lie in a folder.
+`samplers/` has the programs that sample a machine or a server meanwhile; `folder.py`, `names.py`, `assemble.py` and
+`clocks.py` make one result of all that lie in a folder.
 
 To add a format: write `importers/FORMAT.py` with NAME, `recognises` and `read` (see `imported.Importer`), add it to
 FORMATS, and test it in `tests/results/test_import_FORMAT.py`.

@@ -227,6 +227,7 @@ def _add_line(cell: ImportedCell, job: _Job, logs: list[Path]) -> None:
     if found is not None:
         cell.intervals, cell.interval_s, cell.unit, cell.used = found.intervals, found.interval_s, found.unit, logs
         cell.totals["logs"] = [path.name for path in logs]
+        cell.unread, cell.warnings = found.unread, cell.warnings + found.unread
         return
     cell.totals_only = _totals(job)
     sampled = [(name, one) for name, one in job.directions() if one.iops_samples]

@@ -8,6 +8,7 @@ Average latencies have no percentiles: they become the series `workload.latency_
 
 from __future__ import annotations
 
+import mmap
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from pyarrow import csv
 
 from flatwater.errors import UserError
 from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, read_head
+from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.schema import LatencyUs
 
 NAME = "fio-log"
@@ -46,6 +48,8 @@ class _Log:
     value: Ints
     direction: Ints
     block: Ints
+    #: The note about a torn last line; empty if it is whole.
+    unread: list[str]
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -75,9 +79,10 @@ def read(paths: list[Path]) -> list[ImportedCell]:
 def _read_log(path: Path, kind: str) -> _Log:
     columns = read_head(path).splitlines()[0].count(",") + 1
     names = [*COLUMNS, *(f"more{index}" for index in range(columns - len(COLUMNS)))]
+    whole_lines, unread = _without_torn_end(path, columns)
     try:
         table = csv.read_csv(
-            path,
+            path if whole_lines is None else pa.BufferReader(whole_lines),
             read_options=csv.ReadOptions(column_names=names),
             convert_options=csv.ConvertOptions(
                 column_types=dict.fromkeys(COLUMNS, pa.int64()), include_columns=list(COLUMNS)
@@ -91,14 +96,33 @@ def _read_log(path: Path, kind: str) -> _Log:
         raise _first_bad_line(path, columns)
     if arrays[0].max() > TIME_MS_MAX:
         raise UserError("its times span more than a year", where=str(path), hint="is it a fio log, in milliseconds?")
-    return _Log(path, kind, *arrays)
+    return _Log(path, kind, *arrays, unread=unread)
+
+
+def _without_torn_end(path: Path, columns: int) -> tuple[bytes | None, list[str]]:
+    """The log without a last line that cannot be read, and the note about it; None if the last line is whole.
+
+    A run that was killed leaves such a line. One in the middle is no such thing, and cannot be left out: fio writes no
+    line for a window without IO.
+    """
+    with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        begin = content.rfind(b"\n", 0, len(content) - 1) + 1
+        if begin == 0 or _is_line(content[begin:].decode(errors="replace"), columns):
+            return None, []
+        broken = Broken()
+        broken.add(content[:begin].count(b"\n") + 1)
+        return content[:begin], broken.notes()
+
+
+def _is_line(line: str, columns: int) -> bool:
+    return LINE.fullmatch(line.strip()) is not None and line.count(",") + 1 == columns
 
 
 def _first_bad_line(path: Path, columns: int) -> UserError:
     """The error for the first bad line, found by reading the file again line by line."""
     with path.open(errors="replace") as handle:
         for number, line in enumerate(handle, 1):
-            if not LINE.fullmatch(line.strip()) or line.count(",") + 1 != columns:
+            if not _is_line(line, columns):
                 return bad_line(path, number, f"not a line of a fio log: {line.strip()[:40]!r}")
     return UserError("not a fio log", where=str(path))
 
@@ -266,10 +290,13 @@ def _finished(
     ]
     total = lengths_s @ np.array([interval.get("workload.ops_per_s", 0.0) for interval in metrics])
     size = lengths_s @ np.array([interval.get("workload.bytes_per_s", 0.0) for interval in metrics])
+    unread = [f"{log.path.name}: {text}" for log in logs for text in log.unread]
     return ImportedCell(
         label=label,
         unit=unit,
         intervals=intervals,
+        warnings=list(unread),
+        unread=unread,
         interval_s=round(float(np.median(lengths_s)), 2),
         settings={"workload.kind": "fileio", "storage.kind": "file"},
         layers={"workload": "real", "storage": "real"},

@@ -1,12 +1,11 @@
 """All outputs that lie in a folder as one result: runs of benchmarks, and what was sampled while they ran.
 
-A file belongs to a run with the same name apart from the words that name its program (`16th.sysbench.txt` and
-`16th.iostat.txt`), or to the only run of its folder. Each file is accounted for: what was taken of it, or why not.
+A file belongs to a run with the same name (`names.py`), or to the only run of its folder. Each file is accounted for:
+what was taken of it, or why not.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,21 +13,12 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.results.importers.assemble import Assembled, Options, assemble, from_recordings
 from flatwater.results.importers.imported import ImportedCell, Importer, read_head
+from flatwater.results.importers.names import key_of, runs_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording
 from flatwater.results.importers.samplers.sampler import without_colours
 
 #: A folder with more files than this is probably not the one that was meant.
 FILES_MAX = 20_000
-#: Words of file names that name a program and not a run.
-_WORDS = frozenset(
-    (
-        *("sysbench", "iostat", "vmstat", "mpstat", "dstat", "dool", "mysqladmin", "ext", "extended", "status"),
-        *("hammerdb", "hdbtcount", "tcount", "nopm", "samples", "qps", "tps", "tpcc", "fio", "log", "out", "output"),
-        *("txt", "csv", "json", "res", "result", "results", "summary", "bench", "benchmark", "raw", "stats", "metrics"),
-        *("counters", "cpu", "disk", "io", "mysql", "mariadb"),
-    )
-)
-_SPLIT = re.compile(r"[._\s-]+")
 
 
 @dataclass(frozen=True)
@@ -52,6 +42,8 @@ class _Group:
 
     cells: list[tuple[Path, ImportedCell]] = field(default_factory=list)
     recordings: list[tuple[Path, Recording]] = field(default_factory=list)
+    #: The formats of the files of runs.
+    formats: dict[Path, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -164,49 +156,48 @@ def _read_runs(importer: Importer, paths: list[Path], group: _Group, found: Foun
             continue
         cell.files = [path.name for path in paths]
         group.cells.append((paths[0], cell))
+        group.formats[paths[0]] = importer.NAME
     if any(path == paths[0] for path, _ in group.cells):
         texts = [_run_text(cell) for path, cell in group.cells if path == paths[0]]
         found.reports += [FileReport(path, importer.NAME, taken="; ".join(texts[:3])) for path in paths]
 
 
 def _run_text(cell: ImportedCell) -> str:
-    if cell.totals_only is not None:
-        return "a run, totals only"
-    return f"a run of {cell.intervals[-1].end_s - cell.intervals[0].start_s:.0f} s in {cell.unit}"
+    text = "a run, totals only"
+    if cell.totals_only is None:
+        text = f"a run of {cell.intervals[-1].end_s - cell.intervals[0].start_s:.0f} s in {cell.unit}"
+    return ", ".join([text, *cell.unread])
 
 
 def _parted(group: _Group, found: Found) -> Iterator[_Group]:
     """The files of a folder by the run that they belong to."""
-    if len(group.cells) <= 1:
-        keys = {_key(path) for path, _ in group.recordings}
-        counted = [recording for _, recording in group.recordings if recording.unit]
-        if group.cells or len(keys) <= 1 or len(counted) <= 1:
-            yield group
-            return
-    parts: dict[str, _Group] = {}
-    for path, cell in group.cells:
-        parts.setdefault(_key(path), _Group()).cells.append((path, cell))
-    for path, recording in group.recordings:
-        key = _key(path)
-        if key in parts or not group.cells:
-            parts.setdefault(key, _Group()).recordings.append((path, recording))
-        else:
-            why = f"belongs to none of the {len(group.cells)} runs in its folder: none has a name like it"
-            found.reports.append(FileReport(path, recording.tool, left_out=why))
-    for part in parts.values():
-        yield from _alone(part, found)
-
-
-def _alone(part: _Group, found: Found) -> Iterator[_Group]:
-    """A part with one run; of several runs of one name, nothing tells which one was sampled."""
-    if len(part.cells) <= 1:
-        yield part
+    if len(group.cells) > 1:
+        yield from _by_run(group, found)
         return
-    for path, recording in part.recordings:
-        why = f"{len(part.cells)} runs have its name: it is not known which of them it belongs to"
+    by_key: dict[tuple[str, ...], _Group] = {}
+    for path, recording in group.recordings:
+        by_key.setdefault(key_of(path, recording.tool), _Group()).recordings.append((path, recording))
+    counted = [recording for _, recording in group.recordings if recording.unit]
+    if group.cells or len(by_key) <= 1 or len(counted) <= 1:
+        yield group
+    else:
+        yield from by_key.values()
+
+
+def _by_run(group: _Group, found: Found) -> Iterator[_Group]:
+    """The runs, each with what has its name. Of several runs of one name, nothing tells which one was sampled."""
+    parts = [_Group([one]) for one in group.cells]
+    runs = [(path, group.formats[path]) for path, _ in group.cells]
+    for path, recording in group.recordings:
+        own = runs_of(path, recording.tool, runs)
+        if len(own) == 1:
+            parts[own[0]].recordings.append((path, recording))
+            continue
+        why = f"belongs to none of the {len(runs)} runs in its folder: none has a name like it"
+        if own:
+            why = f"{len(own)} runs have its name: it is not known which of them it belongs to"
         found.reports.append(FileReport(path, recording.tool, left_out=why))
-    for one in part.cells:
-        yield _Group([one], [])
+    yield from parts
 
 
 def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None:
@@ -230,12 +221,6 @@ def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None
             cell.files.append(path.name)
         found.reports.append(FileReport(path, recording.tool, taken, left_out, tuple(recording.unknown)))
     found.cells.append(cell)
-
-
-def _key(path: Path) -> str:
-    """The name of a file without the words for programs."""
-    words = _SPLIT.split(path.name.lower())
-    return " ".join(word for word in words if word and word not in _WORDS)
 
 
 def _prefix(folder: Path, root: Path | None) -> str:

@@ -68,6 +68,8 @@ class ImportedCell:
     bytes: int = 0
     errors: int = 0
     warnings: list[str] = field(default_factory=list)
+    #: How many lines of its files cannot be read, and the first of them; empty if all can.
+    unread: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     #: The tool's totals, as it printed them.
     totals: dict[str, JsonValue] = field(default_factory=dict)

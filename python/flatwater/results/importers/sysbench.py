@@ -2,7 +2,8 @@
 
 A file may hold several runs one after another (a sweep appended to one log): each is a cell. For an interval in which
 no request finished, sysbench prints a latency of 0.000. That is not a latency, and is left out. In a closed loop (no
-`--rate`) every thread has a request in flight, so such an interval is a stall.
+`--rate`) every thread has a request in flight, so such an interval is a stall. A report that cannot be read (the last
+one of a run that was killed is torn) is left out and counted.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.results import LatencyUs, MetricSummary
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines, read_text
+from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.samplers.stamps import read_stamp
-from flatwater.results.schema import FieldValues
+from flatwater.results.importers.sysbench_options import HEADING, block_bytes, settings, threads_of
 
 NAME = "sysbench"
 
@@ -27,6 +29,9 @@ NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
 #: A line of sysbench.report_csv (sysbench-tpcc's `--report-csv=yes`): time, threads, tps, qps, reads, writes, other
 #: statements, a percentile of the latency (ms), errors and reconnects a second.
 CSV = re.compile(",".join([NUMBER] * 10))
+#: What begins like a line of `--report-interval`, or of CSV, and need not be whole.
+REPORT_BEGINS = re.compile(r"\[\s*(?:\d|$)")
+CSV_BEGINS = re.compile(r"\d")
 #: Programs like `ts` write a time before each line.
 STAMPED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12}|\d{10}(?:\.\d{1,9})?):?\s+(.*)")
 FILEIO = re.compile(rf"reads: {NUMBER} (MiB|MB|Mb)/s writes: {NUMBER} \S+ fsyncs: {NUMBER}/s\s*(.*)")
@@ -40,15 +45,7 @@ LATENCY = re.compile(
 )
 ERRORS = re.compile(rf"(?:err/s|errors/s|errors):? {NUMBER}")
 QUEUE = re.compile(r"queue length: (\d{1,9}),? concurrency: (\d{1,9})")
-#: The heading and the totals: name of the total -> pattern.
-HEADING = {
-    "threads": re.compile(r"Number of threads: (\d{1,9})"),
-    "interval": re.compile(r"Report intermediate results every (\d{1,9}) second"),
-    "block": re.compile(r"Block size (\d{1,9}(?:\.\d{1,9})?)\s*([KMG]?)i?[bB]?"),
-    "files": re.compile(r"(\d{1,9}) files, "),
-    "size": re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([KMGT]?)(?:i?[Bb])? total file size"),
-    "mode": re.compile(r"Doing (.+) test"),
-}
+#: Name of the total -> pattern.
 TOTALS = {
     "reads_per_s": re.compile(rf"\s+reads/s:\s+{NUMBER}"),
     "writes_per_s": re.compile(rf"\s+writes/s:\s+{NUMBER}"),
@@ -66,14 +63,6 @@ TOTALS = {
     "latency_p95_ms": re.compile(rf"\s+(?:approx\.\s+95 percentile|95th percentile):\s+{NUMBER}"),
     "latency_p99_ms": re.compile(rf"\s+(?:approx\.\s+99 percentile|99th percentile):\s+{NUMBER}"),
 }  # fmt: skip
-MODES = {
-    "sequential read": "seqrd",
-    "sequential write (creation)": "seqwr",
-    "sequential rewrite": "seqrewr",
-    "random read": "rndrd",
-    "random write": "rndwr",
-    "random r/w": "rndrw",
-}
 FAILURE = re.compile(r"FATAL: (.*)")
 
 
@@ -93,6 +82,10 @@ class _Run:
     began: tuple[float, bool] | None = None
     #: Whether its reports are lines of CSV, which do not tell the percentile of their latency.
     is_csv: bool = False
+    #: Reports that cannot be read.
+    broken: Broken = field(default_factory=Broken)
+    #: Whether its reports count errors, and the decimals of their latency: a report that ends earlier is torn.
+    form: tuple[bool, int] | None = None
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -126,6 +119,8 @@ def _read_file(path: Path) -> list[ImportedCell]:
             if stamp is not None and runs[-1].began is None:
                 runs[-1].began = stamp[0] - float(report[1]), stamp[1]
             _report_line(path, number, runs[-1], float(report[1]), report[2])
+        elif runs and (REPORT_BEGINS.match(line) or (runs[-1].is_csv and CSV_BEGINS.match(line))):
+            runs[-1].broken.add(number, f"not a report of sysbench's: {line[:50]!r}")
         elif runs:
             _other_line(number, runs[-1], line)
     if not runs:
@@ -188,27 +183,42 @@ def _report_line(path: Path, number: int, run: _Run, end_s: float, text: str) ->
         start_s = max(start_s, end_s - float(period[1]))
     if queue := QUEUE.match(text):
         run.open_loop = True
-        if run.intervals:
+        if run.intervals and run.intervals[-1].end_s == end_s:
             # A run with a rate reports the requests that wait and those in service.
             run.intervals[-1].metrics["workload.in_flight"] = float(queue[1]) + float(queue[2])
         return
     if end_s <= start_s:
         raise bad_line(path, number, f"time goes back to {end_s:g} s", "give each run a file of its own")
-    if match := FILEIO.fullmatch(text):
-        metrics, rest = _fileio_metrics(run, match), match[5]
-    elif match := EVENTS.fullmatch(text):
-        metrics, rest = _event_metrics(run, match), match[4]
+    metrics = _report_metrics(run, text)
+    if isinstance(metrics, str):
+        run.broken.add(number, metrics)
     else:
-        raise bad_line(path, number, f"not a report of sysbench's: {text[:50]!r}")
-    latency = LATENCY.search(rest)
+        run.intervals.append(Interval(start_s, end_s, metrics))
+
+
+def _report_metrics(run: _Run, text: str) -> dict[str, float] | str:
+    """The figures of a report, or why they cannot be read."""
+    if REPORT_BEGINS.search(text):
+        return f"another report begins in it: {text[:50]!r}"
+    if match := FILEIO.fullmatch(text):
+        metrics = _fileio_metrics(run, match)
+    elif match := EVENTS.fullmatch(text):
+        metrics = _event_metrics(run, match)
+    else:
+        return f"not a report of sysbench's: {text[:50]!r}"
+    latency, errors = LATENCY.search(text), ERRORS.search(text)
     if latency is None:
-        raise bad_line(path, number, f"the report has no latency: {text[-50:]!r}")
-    value_ms, percent = (float(latency[2]), latency[1]) if latency[2] else (float(latency[3]), latency[4])
-    if value_ms > 0:
-        metrics[f"workload.latency_p{percent}_us"] = value_ms * 1000
-    if errors := ERRORS.search(rest):
+        return f"the report has no latency: {text[-50:]!r}"
+    told, percent = (latency[2], latency[1]) if latency[2] else (latency[3], latency[4])
+    form = errors is not None, len(told.partition(".")[2])
+    if run.form not in (None, form):
+        return f"the report ends early: {text[-50:]!r}"
+    run.form = form
+    if float(told) > 0:
+        metrics[f"workload.latency_p{percent}_us"] = float(told) * 1000
+    if errors is not None:
         metrics["workload.errors_per_s"] = float(errors[1])
-    run.intervals.append(Interval(start_s, end_s, metrics))
+    return metrics
 
 
 def _fileio_metrics(run: _Run, match: re.Match[str]) -> dict[str, float]:
@@ -220,7 +230,7 @@ def _fileio_metrics(run: _Run, match: re.Match[str]) -> dict[str, float]:
         "workload.bytes_per_s": read + written,
         "workload.fsync_ops_per_s": float(match[4]),
     }
-    block = _block_bytes(run)
+    block = block_bytes(run.heading)
     if block:
         run.unit = "IOPS"
         metrics["workload.read_ops_per_s"] = read / block
@@ -229,7 +239,7 @@ def _fileio_metrics(run: _Run, match: re.Match[str]) -> dict[str, float]:
     else:
         run.unit = "MiB/s"
         metrics["workload.throughput"] = (read + written) / 2**20
-    _waiting(run, metrics, _threads(run))
+    _waiting(run, metrics, threads_of(run.heading))
     return metrics
 
 
@@ -252,16 +262,6 @@ def _waiting(run: _Run, metrics: dict[str, float], threads: int | None) -> None:
         metrics["workload.in_flight"] = float(threads)
 
 
-def _threads(run: _Run) -> int | None:
-    match = run.heading.get("threads")
-    return int(match[1]) if match else None
-
-
-def _block_bytes(run: _Run) -> float | None:
-    match = run.heading.get("block")
-    return float(match[1]) * 1024.0 ** " KMG".index(match[2] or " ") if match else None
-
-
 def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     warnings = []
     if run.failures:
@@ -275,6 +275,10 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         interval_s = lengths[len(lengths) // 2]
         # If the head of the file was cut off, the first report does not cover all the time before it.
         run.intervals[0].start_s = max(run.intervals[0].start_s, run.intervals[0].end_s - interval_s)
+        if run.broken.count:
+            # What was left out is a gap, and no part of the report behind it.
+            for interval in run.intervals:
+                interval.start_s = max(interval.start_s, interval.end_s - interval_s)
         if total_s is None:
             warnings.append("the totals at the end are missing: sysbench was stopped, or its output cut off")
     elif total_s:
@@ -285,8 +289,11 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
             "Run sysbench with --report-interval=1"
         )
     else:
+        if run.broken.first is not None and not run.failures:
+            raise bad_line(path, *run.broken.first)
         line, what = run.failures[0] if run.failures else (run.line, "no report and no totals")
         raise bad_line(path, line, f"sysbench measured nothing: {what}", "look at the run that printed it")
+    warnings += run.broken.notes()
     fileio = any("workload.bytes_per_s" in interval.metrics for interval in run.intervals)
     if totals_only is not None:
         done, size = (_of_whole(totals_only, name) for name in ("ops_per_s", "bytes_per_s"))
@@ -300,13 +307,14 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         intervals=run.intervals,
         interval_s=interval_s,
         totals_only=totals_only,
-        settings=_settings(run, fileio),
+        settings=settings(run.heading, fileio=fileio, closed_loop=bool(run.intervals) and not run.open_loop),
         layers={"workload": "real", "storage": "real"} if fileio else {"workload": "real", "database": "real"},
         latency_us=_latency(run.totals),
         operations=round(done),
         bytes=round(size),
         errors=int(run.totals.get("errors", 0)),
         warnings=warnings,
+        unread=run.broken.notes(),
         began=run.began,
         totals={"sysbench_version": run.version, **run.totals},
     )
@@ -350,27 +358,3 @@ def _latency(totals: dict[str, float]) -> LatencyUs | None:
         name: totals[f"latency_{name}_ms"] * 1000 for name in ("p95", "p99", "max") if totals.get(f"latency_{name}_ms")
     }
     return LatencyUs.model_validate(in_us) if in_us else None
-
-
-def _settings(run: _Run, fileio: bool) -> FieldValues:
-    fields: FieldValues = {"workload.kind": "fileio" if fileio else "oltp"}
-    threads = _threads(run)
-    if threads is not None:
-        fields["workload.threads" if fileio else "workload.connections"] = threads
-    if run.intervals and not run.open_loop:
-        # With a rate, every report has the queue.
-        fields["workload.rate_per_s"] = 0.0
-    if not fileio:
-        fields["workload.pipeline"] = False
-    if block := run.heading.get("block"):
-        fields["workload.block_size"] = f"{block[1]}{block[2]}iB" if block[2] else f"{block[1]}B"
-    if files := run.heading.get("files"):
-        fields["workload.files"] = int(files[1])
-    if (size := run.heading.get("size")) and "." not in size[1]:
-        # All sizes of sysbench are binary, and the whole size is used.
-        fields |= {"storage.size": f"{size[1]}{size[2]}iB" if size[2] else f"{size[1]}B", "storage.fill": 1.0}
-    if fileio:
-        fields["storage.kind"] = "file"
-    if (mode := run.heading.get("mode")) and mode[1] in MODES:
-        fields["workload.mode"] = MODES[mode[1]]
-    return fields

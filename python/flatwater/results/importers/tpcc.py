@@ -2,7 +2,8 @@
 
 The unit is NOTPM: New-Order transactions per minute. The ramp-up prints nothing and becomes the warm-up. Its response
 times are still in the percentiles of the first interval (the histogram is reset only when an interval is printed), so
-these are left out. In the older format, versions printed seconds, milliseconds or CPU time in the same way, so its
+these are left out. An interval that cannot be read (the last one of a run that was killed is torn) is left out and
+counted. In the older format, versions printed seconds, milliseconds or CPU time in the same way, so its
 response times are left out altogether. The password that tpcc_start prints is not read.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines, read_text
+from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.schema import Phase
 
 NAME = "tpcc"
@@ -60,6 +62,8 @@ class _Run:
     intervals: list[tuple[int, list[int], dict[str, float]]] = field(default_factory=list)
     tpmc: float | None = None
     stopped: bool = False
+    #: Intervals that cannot be read.
+    broken: Broken = field(default_factory=Broken)
     noise: int = 0
     first_noise: str = ""
     old: bool = False
@@ -104,7 +108,8 @@ def _interval_line(path: Path, number: int, run: _Run, line: str) -> None:
         run.old = True
         done = [int(count) for count in re.findall(r", (\d+)\(", match[2])]
     else:
-        raise bad_line(path, number, f"not an interval of tpcc_start's: {line.strip()[:50]!r}")
+        run.broken.add(number, f"not an interval of tpcc_start's: {line.strip()[:50]!r}")
+        return
     end = int(match[1])
     if end <= before:
         raise bad_line(path, number, f"time goes back to {end} s", "give each run a file of its own")
@@ -126,6 +131,8 @@ def _other_line(run: _Run, line: str) -> None:
 
 def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     if not run.intervals:
+        if run.broken.first is not None:
+            raise bad_line(path, *run.broken.first)
         raise bad_line(
             path, run.line, "this run of tpcc_start has no interval", "it printed none: was -l shorter than -i?"
         )
@@ -137,6 +144,9 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     # If the head of the file was cut off, the first interval does not cover all the time before it.
     start = max(0, ends[0] - typical)
     for index, (end, done, latencies) in enumerate(run.intervals):
+        if run.broken.count:
+            # What was left out is a gap, and no part of the interval behind it.
+            start = max(start, end - typical)
         length_s = end - start
         metrics = {
             "workload.throughput": done[0] * 60 / length_s,
@@ -170,6 +180,8 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         cell.warnings.append("the totals at the end are missing: tpcc_start was stopped, or its output cut off")
     if run.old:
         cell.warnings.append("response times left out: versions that print this format differ in their unit")
+    cell.unread = run.broken.notes()
+    cell.warnings += cell.unread
     if run.noise:
         cell.warnings.append(f"{run.noise:,} lines of errors among the intervals, the first: {run.first_noise}")
     return cell

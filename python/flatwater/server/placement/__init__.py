@@ -6,7 +6,7 @@ told.py   where a server that runs already says that its parts are
 """
 
 from flatwater.server.placement.means import MEANS, Means, why_not
-from flatwater.server.placement.parts import Parts, Placing, copy_placed
+from flatwater.server.placement.parts import Parts, Placing, copied_bytes, copy_placed
 from flatwater.server.placement.told import told_places
 
-__all__ = ["MEANS", "Means", "Parts", "Placing", "copy_placed", "told_places", "why_not"]
+__all__ = ["MEANS", "Means", "Parts", "Placing", "copied_bytes", "copy_placed", "told_places", "why_not"]

@@ -52,12 +52,14 @@ MEANS: dict[str, Means] = {
         ),
         Means(
             "doublewrite",
-            "innodb_doublewrite_dir, innodb_doublewrite_file",
-            "mysql 8.0.20..; percona 5.1..5.6 8.0.20..; mariadb 5.5..10.0",
+            "innodb_doublewrite_dir, innodb_doublewrite_file, innodb_parallel_doublewrite_path",
+            "mysql 8.0.20..; percona 5.1..5.6 5.7.11..; mariadb 5.5..10.0",
             "its doublewrite buffer is in the system tablespace",
             "place system_tablespace, which takes it along",
             "MySQL 8.0 Reference Manual, 17.6.4 Doublewrite Buffer (files since 8.0.20); Percona Server 5.1 and 5.5: "
-            "innodb_doublewrite_file; MariaDB's InnoDB Doublewrite Buffer: in the system tablespace",
+            "innodb_doublewrite_file; Percona Server 5.7.11 to 8.0.19, XtraDB Performance Improvements: "
+            "innodb_parallel_doublewrite_path (single pages stay in the system tablespace); MariaDB's InnoDB "
+            "Doublewrite Buffer: in the system tablespace",
         ),
         Means(
             "binary_log",

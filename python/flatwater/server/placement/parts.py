@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import write_atomic
 from flatwater.server.binary import Binary
-from flatwater.server.copying import Copied, OnProgress, Stop, copy_tree
+from flatwater.server.copying import Copied, OnProgress, Stop, copy_tree, held_bytes
 from flatwater.server.lines import read_switch
 from flatwater.server.placement.means import TABLES, why_not
 from flatwater.server.snapshot import Snapshot
 
 #: The default of `innodb_temp_data_file_path`, in every version that has it.
 _TEMPORARY = "ibtmp1:12M:autoextend"
-#: The file of the doublewrite buffer, if the experiment names none.
-_DOUBLEWRITE = "ib_doublewrite"
+#: Setting of the doublewrite buffer's place -> the file there, if the experiment names none ("": it is a folder). The
+#: first that a server has is the one that it obeys: Percona Server 8.0.20 ignores the last.
+_DOUBLEWRITE = {
+    "innodb_doublewrite_dir": "",
+    "innodb_doublewrite_file": "ib_doublewrite",
+    "innodb_parallel_doublewrite_path": "xb_doublewrite",
+}
 #: The first part of the names of the binary log's files (`translate.py` writes the same).
 _BINARY_LOG = "binlog"
 
@@ -124,12 +129,13 @@ class Parts:
         """Tells the server where its tables are: in a file of its own for each. Errors: FlatwaterError."""
         if not self.tables or "innodb_directories" in binary.options():
             return  # these servers look into the folders themselves
-        for table, folder in self.tables.items():
-            link = data / schema / f"{table}.isl"
-            try:
-                write_atomic(link, str(folder / schema / f"{table}.ibd"))
-            except OSError as error:
-                raise FlatwaterError(f"cannot write {link}: {error.strerror}", where="storage.path") from None
+        for folder in dict.fromkeys(self.tables.values()):
+            for file in sorted((folder / _file_name(schema)).glob("*.ibd")):
+                link = data / file.parent.name / f"{file.stem}.isl"
+                try:
+                    write_atomic(link, str(file))
+                except OSError as error:
+                    raise FlatwaterError(f"cannot write {link}: {error.strerror}", where="storage.path") from None
 
 
 def copy_placed(
@@ -162,23 +168,63 @@ def copy_placed(
     return copied
 
 
+def copied_bytes(snapshot: Snapshot, placing: Placing, schema: str) -> tuple[int, dict[str, int]]:
+    """Bytes that `copy_placed` writes: to the data, and to each of the other storages, by its name.
+
+    Redo logs that are placed are in neither of the two: the server's own settings say how large they become.
+    Errors: UserError for a table that the snapshot does not have.
+    """
+    parts = Parts.below(placing, {name: Path(name) for name in placing.storages})
+    placed, taken = dict.fromkeys(placing.storages, 0), set[str]()
+    for folder, names in _wanted(snapshot, parts, schema):
+        taken |= names
+        if folder != parts.folders.get("redo_log"):
+            placed[folder.parts[0]] += sum(held_bytes(snapshot.data / name) for name in names)
+    files = [path for path in snapshot.data.rglob("*") if path.is_file() and not path.is_symlink()]
+    names_of = {path: str(path.relative_to(snapshot.data)) for path in files}
+    own = sum(
+        held_bytes(path) for path, name in names_of.items() if name not in taken and not snapshot.leaves_out(name)
+    )
+    return own, placed
+
+
 def _wanted(snapshot: Snapshot, parts: Parts, schema: str) -> Iterator[tuple[Path, set[str]]]:
     """Folder -> the files of the snapshot that go there, by their paths below its data directory."""
     files = [str(path.relative_to(snapshot.data)) for path in snapshot.data.rglob("*") if path.is_file()]
     for item, folder in parts.folders.items():
         if item in _FILES:
             yield folder, {name for name in files if _FILES[item].fullmatch(name) and not snapshot.leaves_out(name)}
+    of_tables = _table_files(files, schema)
     by_folder: dict[Path, set[str]] = {}
     for table, folder in parts.tables.items():
-        name = f"{schema}/{table}.ibd"
-        if name not in files:
-            there = ", ".join(sorted(Path(one).stem for one in files if one.startswith(f"{schema}/") and ".ibd" in one))
+        names = of_tables.get(_file_name(table))
+        if names is None:
+            there = ", ".join(sorted(of_tables))
             hint = f"there is: {there}" if there else "innodb_file_per_table = true gives each table a file"
             raise UserError(
                 f"{schema} has no file of a table {table}", where=f"database.placement.tables.{table}", hint=hint
             )
-        by_folder.setdefault(folder, set()).add(name)
+        by_folder.setdefault(folder, set()).update(names)
     yield from by_folder.items()
+
+
+def _table_files(files: Iterable[str], schema: str) -> dict[str, list[str]]:
+    """Table of a schema, as its files are called -> its files among those of a data directory: one, or one a partition.
+
+    Servers call the file of a partition `order_line#P#p0.ibd`, MySQL since 8.0 `order_line#p#p0.ibd`.
+    """
+    found: dict[str, list[str]] = {}
+    for name in files:
+        path = Path(name)
+        table = path.stem.partition("#")[0]
+        if table and path.suffix == ".ibd" and str(path.parent) == _file_name(schema):
+            found.setdefault(table, []).append(name)
+    return found
+
+
+def _file_name(identifier: str) -> str:
+    """The name of a schema or table in the names of files (MySQL manual, "Mapping of Identifiers to File Names")."""
+    return re.sub(r"[^0-9a-zA-Z_]", lambda sign: f"@{ord(sign[0]):04x}", identifier)
 
 
 def _other_than(names: set[str]) -> Callable[[str], bool]:
@@ -197,19 +243,21 @@ def _why_not_with(item: str, binary: Binary, settings: Mapping[str, str]) -> tup
         return "innodb_file_per_table is off: all tables are in the system tablespace", "place system_tablespace"
     if item == "temporary_files" and "innodb_temp_data_file_path" in settings:
         return "database.settings.innodb_temp_data_file_path says where they are, too", "keep one of the two"
-    if item == "doublewrite" and not _doublewrite_settings(binary):
+    if item == "doublewrite" and _doublewrite_setting(binary.options()) is None:
         return f"{binary.title} has no setting for it", "place system_tablespace, which takes it along"
     return None
 
 
-def _doublewrite_settings(binary: Binary) -> list[str]:
-    return [name for name in ("innodb_doublewrite_dir", "innodb_doublewrite_file") if name in binary.options()]
+def _doublewrite_setting(options: Mapping[str, str]) -> str | None:
+    return next((name for name in _DOUBLEWRITE if name in options), None)
 
 
 def _doublewrite_line(folder: Path, settings: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
-    if "innodb_doublewrite_dir" in options:
-        return {"innodb_doublewrite_dir": str(folder)}
-    return {"innodb_doublewrite_file": str(folder / settings.get("innodb_doublewrite_file", _DOUBLEWRITE))}
+    name = _doublewrite_setting(options)
+    if name is None:
+        return {}  # `require` refuses it
+    file = _DOUBLEWRITE[name]
+    return {name: str(folder / settings.get(name, file) if file else folder)}
 
 
 def _has_binary_log(binary: Binary, settings: Mapping[str, str]) -> bool:

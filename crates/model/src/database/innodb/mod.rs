@@ -65,8 +65,8 @@ impl Innodb {
     /// # Errors
     /// What cannot be, in words.
     pub(super) fn new(number: u32, spec: Spec, policy: Box<dyn Policy>, used_bytes: &[u64]) -> Result<Self, String> {
-        let touches =
-            touches::open(&spec.workload, &spec.measured, spec.generation.undo_logs(), spec.connections, spec.seed)?;
+        let (undo, apart) = (spec.generation.undo_logs(), spec.tables_apart());
+        let touches = touches::open(&spec.workload, &spec.measured, undo, &apart, spec.connections, spec.seed)?;
         let (generation, settings) = (spec.generation, &spec.settings);
         let frames = settings.innodb_buffer_pool_size / PAGE_BYTES;
         let frames = u32::try_from(frames).ok().filter(|frames| (MIN_FRAMES..1 << 30).contains(frames));

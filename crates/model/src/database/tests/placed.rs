@@ -3,6 +3,7 @@
 use super::ids::{PAGE_BYTES, PageNo};
 use super::placement::Placement;
 use super::spec::{Other, Part};
+use super::touches::What;
 use super::*;
 
 fn on(name: &str, holds: Vec<Part>, own: &Spec) -> Other {
@@ -47,8 +48,8 @@ fn tables_may_be_on_another_device_and_nothing_else_changes() {
     let mut apart = own.clone();
     let tables = ["sbtest2", "sbtest3"].map(|name| Part::Table(name.into()));
     apart.others = vec![on("sbtest2", tables.to_vec(), &own)];
-    let touches =
-        touches::open(&own.workload, &own.measured, own.generation.undo_logs(), own.connections, own.seed).unwrap();
+    let undo = own.generation.undo_logs();
+    let touches = touches::open(&own.workload, &own.measured, undo, &[], own.connections, own.seed).unwrap();
     let place = |spec: &Spec, before: &[u64]| Placement::new(spec, touches.as_ref(), 0, before).unwrap();
     let (one, two) = (place(&own, &[0]), place(&apart, &[0, 0]));
     let mut seen = std::collections::BTreeSet::new();
@@ -64,6 +65,38 @@ fn tables_may_be_on_another_device_and_nothing_else_changes() {
     let (faster, parts) = busy(apart, &["", "sbtest2_"]);
     assert!(parts.iter().all(|busy| *busy > 5.0), "{parts:?}");
     assert!(faster > 1.1 * together, "two devices serve more than one: {faster} and {together}");
+}
+
+#[test]
+fn a_tables_new_pages_are_on_its_device() {
+    let mut own = spec(&[("/device/latency_ns", 10_000.into())]);
+    own.workload = serde_json::from_value(serde_json::json!({
+        "kind": "tpcc", "warehouses": 2, "pipeline": false, "keying_and_think": false,
+    }))
+    .unwrap();
+    for (name, of_new_orders) in [("order_line", true), ("orders", true), ("history", false), ("stock", false)] {
+        own.others = vec![on("fast", vec![Part::Table(name.into())], &own)];
+        let (undo, apart) = (own.generation.undo_logs(), own.tables_apart());
+        let mut touches = touches::open(&own.workload, &own.measured, undo, &apart, 1, own.seed).unwrap();
+        let placement = Placement::new(&own, touches.as_ref(), 0, &[0, 0]).unwrap();
+        let (mut made, mut out) = ([[0_u32; 2]; 5], Vec::new());
+        for _ in 0..20_000 {
+            out.clear();
+            let kind = touches.next(0, &mut out);
+            // Splits of secondary indexes make pages, too, before the rooms into which tables grow.
+            let (_, growth) = touches.tables().iter().find(|(name, _)| name == "growth").unwrap();
+            for touch in out.iter().filter(|touch| touch.what == What::Create && touch.page >= *growth) {
+                made[kind][placement.of_page(touch.page).0] += 1;
+            }
+        }
+        let apart: u32 = made.iter().map(|own| own[1]).sum();
+        let [order, payment] = [made[0], made[1]];
+        match name {
+            "stock" => assert_eq!(apart, 0, "it does not grow"),
+            _ if of_new_orders => assert!(order[1] > 20 && payment[1] == 0, "{name}: {made:?}"),
+            _ => assert!(payment[0] == 0 && payment[1] > 20 && order[1] == 0, "{name}: {made:?}"),
+        }
+    }
 }
 
 #[test]

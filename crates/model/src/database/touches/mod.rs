@@ -26,7 +26,7 @@ pub enum Workload {
     Oltp(OltpSpec),
 }
 
-/// Makes a workload's touches for so many threads.
+/// Makes a workload's touches for so many threads; tables that are `apart` have devices of their own.
 ///
 /// # Errors
 /// A workload that cannot be modelled, in words.
@@ -34,11 +34,12 @@ pub fn open(
     workload: &Workload,
     measured: &Measured,
     undo: UndoLogs,
+    apart: &[&str],
     threads: u32,
     seed: u64,
 ) -> Result<Box<dyn Touches>, String> {
     match workload {
-        Workload::Tpcc(spec) => Ok(Box::new(tpcc::Tpcc::new(spec, measured, undo, threads, seed)?)),
+        Workload::Tpcc(spec) => Ok(Box::new(tpcc::Tpcc::new(spec, measured, undo, apart, threads, seed)?)),
         Workload::Oltp(spec) => Ok(Box::new(oltp::Oltp::new(spec, measured, undo, threads, seed)?)),
     }
 }

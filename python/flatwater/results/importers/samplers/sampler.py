@@ -84,12 +84,13 @@ class Broken:
 
     def __init__(self) -> None:
         self.count = 0
-        self._first = 0
+        #: The first of them, and what is wrong with it, if that was told.
+        self.first: tuple[int, str] | None = None
         self._has_commas = False
 
-    def add(self, number: int) -> None:
-        """Notes a line."""
-        self._first = self._first or number
+    def add(self, number: int, what: str = "") -> None:
+        """Notes a line, and what is wrong with it."""
+        self.first = self.first or (number, what)
         self.count += 1
 
     def values(self, number: int, names: Sequence[str], texts: Sequence[str]) -> dict[str, float] | None:
@@ -104,9 +105,9 @@ class Broken:
     def notes(self) -> list[str]:
         """The notes about them, and about decimal commas; empty if there are none."""
         found = []
-        if self.count:
+        if self.first is not None:
             many = "s" if self.count > 1 else ""
-            found.append(f"{self.count} line{many} that cannot be read left out, first line {self._first}")
+            found.append(f"{self.count} line{many} that cannot be read left out, first line {self.first[0]}")
         if self._has_commas:
             found.append("decimal commas are read as points")
         return found

@@ -2,7 +2,7 @@
 //!
 //! Rows to a page follow from the columns' sizes, a header of 5 bytes, 13 of transaction id and roll pointer, null bits
 //! and lengths, on pages that are fifteen sixteenths full. Orders and their lines go to new pages of their district,
-//! which are made one after another in the room behind the tables.
+//! which are made one after another in the rooms behind the tables.
 
 use flatwater_core::interval::Kind;
 use flatwater_core::seed::splitmix;
@@ -11,18 +11,20 @@ use flatwater_core::workload::tpcc::{DISTRICTS, KINDS, Variant, WAREHOUSES_MAX};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::layout::{Layout, Room};
+use super::layout::Layout;
 use super::measured::{Measured, Optimizer, scaled};
 use super::touch::{Touch, Touches, What, transaction};
 use super::undo::{Undo, UndoLogs};
 use crate::database::ids::PageNo;
 
+pub mod growth;
 mod locked;
 mod places;
 mod rows;
 mod tables;
 mod transactions;
 
+use growth::Growth;
 use rows::Rows;
 use tables::{District, LINES, Tables};
 
@@ -54,7 +56,7 @@ pub struct Tpcc {
     orders_a_line_page: u32,
     /// Redo that was measured, of what follows from what is logged.
     redo_scale: f64,
-    room: Room,
+    growth: Growth,
     undo: Undo,
     pages: u32,
     names: Vec<(String, PageNo)>,
@@ -67,12 +69,19 @@ pub struct Tpcc {
 }
 
 impl Tpcc {
-    /// The touches of `threads`.
+    /// The touches of `threads`; tables that are `apart` have devices of their own, and grow there.
     ///
     /// # Errors
     /// What is not modelled.
-    pub fn new(spec: &TpccSpec, measured: &Measured, undo: UndoLogs, threads: u32, seed: u64) -> Result<Self, String> {
-        let mut made = Self::derived(spec, Rows::of(measured), undo, threads, seed)?;
+    pub fn new(
+        spec: &TpccSpec,
+        measured: &Measured,
+        undo: UndoLogs,
+        apart: &[&str],
+        threads: u32,
+        seed: u64,
+    ) -> Result<Self, String> {
+        let mut made = Self::derived(spec, Rows::of(measured), undo, apart, threads, seed)?;
         made.optimizer = measured.optimizer;
         if let Some(bytes) = measured.redo_bytes.get("transaction") {
             made.redo_scale = scale_of(*bytes, undo)?;
@@ -80,7 +89,14 @@ impl Tpcc {
         Ok(made)
     }
 
-    fn derived(spec: &TpccSpec, rows: Rows, undo: UndoLogs, threads: u32, seed: u64) -> Result<Self, String> {
+    fn derived(
+        spec: &TpccSpec,
+        rows: Rows,
+        undo: UndoLogs,
+        apart: &[&str],
+        threads: u32,
+        seed: u64,
+    ) -> Result<Self, String> {
         if spec.variant != Variant::TpccMysql {
             return Err("workload.variant: only tpcc-mysql's tables and statements are modelled".into());
         }
@@ -92,7 +108,7 @@ impl Tpcc {
         let tables = Tables::new(&mut layout, spec.warehouses, &rows);
         // Room for a tenth more: 1.1 KB a New-Order (see docs) make that of 1000 warehouses last for 9 million.
         let grows = (u64::from(layout.total()?) / 10).max(4096);
-        let room = Room::new(layout.of("growth").pages(grows));
+        let growth = Growth::new(&mut layout, grows, &rows, apart);
         let pages = layout.total()?;
         let seed_of_items = splitmix(seed ^ 0x7470_6363);
         let districts = u64::from(spec.warehouses) * u64::from(DISTRICTS);
@@ -105,7 +121,7 @@ impl Tpcc {
             rows,
             orders_a_line_page: (rows.order_line / LINES).max(1),
             redo_scale: 1.0,
-            room,
+            growth,
             undo,
             pages,
             names: layout.tables(),
@@ -159,7 +175,7 @@ impl Touches for Tpcc {
 fn scale_of(bytes: f64, undo: UndoLogs) -> Result<f64, String> {
     const DECKS: u32 = 400;
     let spec = TpccSpec { variant: Variant::TpccMysql, warehouses: 2, pipeline: false, keying_and_think: false };
-    let mut tpcc = Tpcc::derived(&spec, Rows::of(&Measured::default()), undo, 1, 1)?;
+    let mut tpcc = Tpcc::derived(&spec, Rows::of(&Measured::default()), undo, &[], 1, 1)?;
     let (mut orders, mut changed, mut made, mut out) = (0_u32, 0_u64, 0_u64, Vec::new());
     for run in 0..DECKS * 23 {
         out.clear();

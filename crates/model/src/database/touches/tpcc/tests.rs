@@ -3,7 +3,7 @@
 use flatwater_core::workload::tpcc::ORDERS;
 use flatwater_core::workload::tpcc::inputs::Delivery;
 
-use super::super::layout::DIVE_PAGES;
+use super::super::layout::{DIVE_PAGES, Room};
 use super::*;
 
 fn spec(warehouses: u32) -> TpccSpec {
@@ -12,8 +12,9 @@ fn spec(warehouses: u32) -> TpccSpec {
 
 #[test]
 fn a_warehouse_is_about_a_hundred_megabytes() {
-    let tpcc = Tpcc::new(&spec(20), &Measured::default(), UndoLogs::default(), 4, 1).unwrap();
-    let mib = f64::from(tpcc.pages() - tpcc.room.take_all_but_made()) / 64.0 / 20.0;
+    let tpcc = Tpcc::new(&spec(20), &Measured::default(), UndoLogs::default(), &[], 4, 1).unwrap();
+    let mib =
+        f64::from(tpcc.pages() - tpcc.growth.rooms.iter().map(Room::take_all_but_made).sum::<u32>()) / 64.0 / 20.0;
     assert!((85.0..110.0).contains(&mib), "{mib} MiB a warehouse");
     assert_eq!(tpcc.rows.stock, 48, "rows of stock to a page");
 }
@@ -47,7 +48,7 @@ fn redo_of(tpcc: &mut Tpcc, transactions: u32) -> u64 {
 
 #[test]
 fn transactions_touch_what_the_specification_says() {
-    let mut tpcc = Tpcc::new(&spec(10), &Measured::default(), UndoLogs::default(), 4, 3).unwrap();
+    let mut tpcc = Tpcc::new(&spec(10), &Measured::default(), UndoLogs::default(), &[], 4, 3).unwrap();
     let (mut redo, mut orders, mut runs) = (0, 0, [0_u32; 5]);
     let mut changed = [0_u32; 5];
     for run in 0..23 * 400 {
@@ -72,7 +73,7 @@ fn transactions_touch_what_the_specification_says() {
 
 #[test]
 fn new_orders_are_delivered_in_their_order_and_never_twice() {
-    let mut tpcc = Tpcc::new(&spec(1), &Measured::default(), UndoLogs::default(), 1, 3).unwrap();
+    let mut tpcc = Tpcc::new(&spec(1), &Measured::default(), UndoLogs::default(), &[], 1, 3).unwrap();
     let mut out = Vec::new();
     for _ in 0..1200 {
         tpcc.delivery(0, Delivery { warehouse: 1, carrier: 1 }, &mut out);
@@ -85,7 +86,7 @@ fn new_orders_are_delivered_in_their_order_and_never_twice() {
 #[test]
 fn terminals_that_key_and_think_have_the_specifications_times() {
     let terminals = |keying_and_think| {
-        Tpcc::new(&TpccSpec { keying_and_think, ..spec(1) }, &Measured::default(), UndoLogs::default(), 1, 1)
+        Tpcc::new(&TpccSpec { keying_and_think, ..spec(1) }, &Measured::default(), UndoLogs::default(), &[], 1, 1)
             .expect("it is modelled")
     };
     let (mut busy, mut slow) = (terminals(false), terminals(true));
@@ -101,7 +102,7 @@ fn terminals_that_key_and_think_have_the_specifications_times() {
 fn an_optimizer_of_mysql_looks_at_customers_too_and_its_looks_are_uses() {
     let touched = |optimizer| {
         let measured = Measured { optimizer, ..Measured::default() };
-        let mut tpcc = Tpcc::new(&spec(10), &measured, UndoLogs::default(), 1, 3).unwrap();
+        let mut tpcc = Tpcc::new(&spec(10), &measured, UndoLogs::default(), &[], 1, 3).unwrap();
         let (mut reads, mut glances, mut out) = (0, 0, Vec::new());
         for _ in 0..23 * 40 {
             out.clear();
@@ -124,7 +125,7 @@ fn an_optimizer_of_mysql_looks_at_customers_too_and_its_looks_are_uses() {
 
 #[test]
 fn rows_are_locked_in_one_order_and_a_delivery_is_ten_transactions() {
-    let mut tpcc = Tpcc::new(&spec(3), &Measured::default(), UndoLogs::default(), 1, 3).unwrap();
+    let mut tpcc = Tpcc::new(&spec(3), &Measured::default(), UndoLogs::default(), &[], 1, 3).unwrap();
     let mut locked = [0.0; 5];
     let mut runs = [0.0; 5];
     for _ in 0..23 * 100 {

@@ -5,6 +5,7 @@ use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, ITEMS, ORDERS};
 
 use super::super::touch::{Entry, Touch};
 use super::super::undo::Undone;
+use super::growth::Of;
 use super::places::first_of;
 use super::tables::{LINES, RECENT};
 use super::{Tpcc, locked};
@@ -60,7 +61,7 @@ impl Tpcc {
         out.extend([locked::customer_of_order(own, input.customer), Touch::STATEMENT, Touch::STATEMENT]);
         let since = order - ORDERS - 1;
         let touch = if since.is_multiple_of(self.rows.order) {
-            let page = self.room.take();
+            let page = self.growth.take(Of::Orders);
             self.districts[own].orders.push(page);
             Touch::create
         } else {
@@ -73,7 +74,7 @@ impl Tpcc {
         self.insert(thread, Touch::change, page, 26, out);
         let fresh_line_page = since.is_multiple_of(self.orders_a_line_page);
         if fresh_line_page {
-            let page = self.room.take();
+            let page = self.growth.take(Of::Lines);
             self.districts[own].lines.push(page);
         }
         let line_page = self.line_page(own, order);
@@ -134,7 +135,7 @@ impl Tpcc {
         }
         out.push(Touch::STATEMENT);
         let touch = if self.history_rows.is_multiple_of(u64::from(self.rows.history)) {
-            self.history_page = self.room.take();
+            self.history_page = self.growth.take(Of::History);
             Touch::create
         } else {
             Touch::change

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from flatwater.errors import FlatwaterError, UserError
+from flatwater.errors import FlatwaterError
 from flatwater.experiment import Experiment, FileStorage
 from flatwater.server import Parts, Placing, Root, open_parts
-from flatwater.server.copying import RESERVE_BYTES, free_bytes
-from flatwater.server.sizes import print_size
 
 #: The folder of a server's parts, in its folder on each storage: a record of its cell is beside it.
 _PARTS = "data"
@@ -20,24 +18,6 @@ def placing_of(cell: Experiment) -> Placing:
     """What a cell places."""
     said = cell.server.placement
     return Placing({str(item): name for item, name in said.items.items()}, said.placed_tables)
-
-
-def require_room(cell: Experiment, redo_bytes: int, places: Mapping[str, Path]) -> None:
-    """Refuses a storage without room for the redo logs of a cell's servers, if they are placed. Errors: UserError.
-
-    `places`: the directories of the storages that exist, by their names.
-    """
-    place = places.get(cell.server.placement.redo_log or "")
-    if place is None or not place.is_dir():
-        return
-    free = free_bytes(place)
-    if redo_bytes + RESERVE_BYTES > free:
-        what = f"the redo logs of the servers need {print_size(redo_bytes)}, and {print_size(free)} are free in {place}"
-        raise UserError(
-            f"{what}, of which {print_size(RESERVE_BYTES)} are left alone",
-            where=f"database.storages.{cell.server.placement.redo_log}.path",
-            hint="make room, a smaller redo log, or another directory",
-        )
 
 
 def real_places(cell: Experiment) -> dict[str, Path]:

@@ -12,7 +12,7 @@ from flatwater.results.started import shell_word
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
 from flatwater.runner.stack.database.real.dataset import load_dataset
-from flatwater.runner.stack.database.real.space import estimate_space, require_space, shape_of
+from flatwater.runner.stack.database.real.space import Space, require_space, shape_of
 from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.server import (
     Binary,
@@ -48,18 +48,19 @@ def loaded_snapshot(
     binary: Binary,
     root: ServersRoot,
     settings: Mapping[str, str],
+    space: Space,
     reporter: Reporter,
     interrupt: Interrupt,
     hurried: Callable[[], bool],
 ) -> Snapshot:
-    """The snapshot of a cell, loaded if it is missing. Errors: FlatwaterError, Interrupted."""
+    """The snapshot of a cell, loaded if it is missing; `space` is its estimate. Errors: FlatwaterError, Interrupted."""
     shape = shape_of(cell, binary, settings)
     snapshot = find_snapshot(root, shape)
     if snapshot is not None:
         if (fault := snapshot_fault(snapshot)) is not None:
             raise FlatwaterError(f"the snapshot {snapshot.folder} is damaged: {fault}", hint=delete_hint(snapshot))
         return snapshot
-    space, free = estimate_space(cell, binary, settings, root, shape), free_bytes(root.path)
+    free = free_bytes(root.path)
     require_space(root.path, space, free)
     reporter.note(
         f"loads into {root.path}: needs about {print_size(space.total)} ({space.text}); {print_size(free)} free"

@@ -20,11 +20,11 @@ from flatwater.runner.resuming import Left
 from flatwater.runner.stack.database.real.cell_copies import CellCopies
 from flatwater.runner.stack.database.real.copies import kept_token
 from flatwater.runner.stack.database.real.dataset import describe_dataset
-from flatwater.runner.stack.database.real.elsewhere import Elsewhere, placing_of, real_places, require_room
+from flatwater.runner.stack.database.real.elsewhere import Elsewhere, placing_of, real_places
 from flatwater.runner.stack.database.real.fleet import SPARE_CONNECTIONS, Fleet
 from flatwater.runner.stack.database.real.full import FullStorages
 from flatwater.runner.stack.database.real.snapshots import loaded_snapshot, why_not_started
-from flatwater.runner.stack.database.real.space import SweepSpace, redo_bytes, shape_of
+from flatwater.runner.stack.database.real.space import SweepSpace, estimate_space, require_space_elsewhere, shape_of
 from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.layers.servers import Check, Servers
 from flatwater.runner.stack.layers.storage import Used
@@ -111,9 +111,7 @@ class StartedServers(Servers):
                 settings = translate(server.settings, binary)
                 split(settings, server.instances)
                 self._require_placing(cell)
-                require_room(cell, server.instances * redo_bytes(settings, binary), real_places(cell))
-                if self._root is not None:
-                    sweep_space.add(cell, binary, settings, self._root)
+                sweep_space.add(cell, binary, settings, self._root, real_places(cell))
         if self._root is not None:
             sweep_space.require(self._root.path)
 
@@ -136,8 +134,12 @@ class StartedServers(Servers):
         self._settings = settings = translate(self._cell.server.settings, binary)
         if self._left is None:
             places = {name: folder.path for name, folder in self._elsewhere.roots.items()}
-            require_room(self._cell, self._cell.server.instances * redo_bytes(settings, binary), places)
-            self._snapshot = loaded_snapshot(self._cell, binary, root, settings, reporter, interrupt, self.hurried)
+            shape = shape_of(self._cell, binary, settings)
+            space = estimate_space(self._cell, binary, settings, root, shape, places)
+            require_space_elsewhere(space)
+            self._snapshot = loaded_snapshot(
+                self._cell, binary, root, settings, space, reporter, interrupt, self.hurried
+            )
             folders, how = self._copies.make(self._snapshot, binary, root, reporter, lambda: interrupt.requested)
             if self._settle_ground is not None:
                 self._settle_ground()
