@@ -175,7 +175,7 @@ class Bench:
         self, workload: Table, settings: Table | None = None, database: Table | None = None, **tables: Table
     ) -> tuple[Result, str]:
         """The result of an experiment on this server, and what `flatwater run` said. Errors: StepFailed."""
-        file, out = self.write(workload, settings, database, **tables)
+        file, out = self.write(workload, settings, database, None, **tables)
         told = self.call("run", file, "--out", out)
         result = open_result(out)
         for cell in result.cells:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from benchmarks.servers.bench import (
 )
 from flatwater.errors import UserError
 from flatwater.experiment.database.placed import ITEMS
+from flatwater.experiment.database.settings import Setting
 from flatwater.results import open_result
 from flatwater.server import Placing, translate
 from flatwater.server.placement.means import TABLES
@@ -52,7 +54,7 @@ def placed(bench: Bench) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What was placed and found there, and what this server cannot place. Errors: StepFailed."""
     other = bench.folder / _OTHER
     other.mkdir(exist_ok=True)
-    settings: Table = {"log_bin": True}
+    settings: Mapping[str, Setting] = {"log_bin": True}
     if "innodb_undo_tablespaces" in bench.binary.options():
         settings = {**settings, "innodb_undo_tablespaces": 3}
     able: list[str] = []
@@ -96,7 +98,7 @@ def _on(other: Path, items: list[str]) -> Table:
     return {"placement": said, "storages": {_OTHER: {"path": str(other)}}}
 
 
-def _why_not(bench: Bench, item: str, settings: Table) -> str | None:
+def _why_not(bench: Bench, item: str, settings: Mapping[str, Setting]) -> str | None:
     """Why the server cannot place the part; None if it says that it can."""
     placing = Placing({}, {_TABLE: _OTHER}) if item == TABLES else Placing({item: _OTHER})
     try:
@@ -106,7 +108,7 @@ def _why_not(bench: Bench, item: str, settings: Table) -> str | None:
     return None
 
 
-def _require_refused(bench: Bench, other: Path, item: str, settings: Table, reason: str) -> None:
+def _require_refused(bench: Bench, other: Path, item: str, settings: Mapping[str, Setting], reason: str) -> None:
     """The run with the part there is refused with the reason, before anything is loaded. Errors: StepFailed."""
     file, out = bench.write(_RUN, settings, _on(other, [item]))
     told = bench.fails("run", file, "--out", out, code=2)

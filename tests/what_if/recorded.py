@@ -163,20 +163,25 @@ def recorded(
         ],
     }
     summary = CellSummary(**(fields | more))
-    experiment: dict[str, Any] = {"workload": WORKLOAD, "database": {"kind": "server", "settings": SETTINGS}}
-    experiment["database"] |= database or {}
-    if "url" in experiment["database"]:
-        del experiment["database"]["settings"]
+    _write(path, _asked(path, device, database or {}, load), summary, columns)
+    if variables is not None:
+        (path / "servers" / "0000").mkdir(parents=True)
+        (path / "servers" / "0000" / "variables.json").write_text(json.dumps(variables))
+    return path
+
+
+def _asked(
+    path: Path, device: dict[str, Any] | None, database: dict[str, Any], load: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The experiment of a run; a server with a url has settings of its own."""
+    own = {} if "url" in database else {"settings": SETTINGS}
+    experiment: dict[str, Any] = {"workload": WORKLOAD, "database": {"kind": "server"} | own | database}
     if load is not None:
         experiment["load"] = load
     if device is not None:
         named = {"kind": "volume", "device": "ebs-gp2-100gib", "parameters": device, "size": "8GiB"}
         experiment["storage"] = named | {"real_time": True, "path": str(path), "file_system": "ext4"}
-    _write(path, experiment, summary, columns)
-    if variables is not None:
-        (path / "servers" / "0000").mkdir(parents=True)
-        (path / "servers" / "0000" / "variables.json").write_text(json.dumps(variables))
-    return path
+    return experiment
 
 
 def crashed(path: Path) -> Path:

@@ -96,7 +96,8 @@ def _read_log(path: Path, kind: str) -> _Log:
         raise _first_bad_line(path, columns)
     if arrays[0].max() > TIME_MS_MAX:
         raise UserError("its times span more than a year", where=str(path), hint="is it a fio log, in milliseconds?")
-    return _Log(path, kind, *arrays, unread=unread)
+    time, value, direction, block = arrays
+    return _Log(path, kind, time, value, direction, block, unread)
 
 
 def _without_torn_end(path: Path, columns: int) -> tuple[bytes | None, list[str]]:
