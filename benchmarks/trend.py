@@ -1,5 +1,5 @@
 """Which changes `flatwater trend` finds, and how often it is wrong: `python -m benchmarks.trend` writes it into
-docs/how-to/regressions.md.
+docs/regressions.md.
 
 Nothing is run or timed: series of known truth are drawn, as many runs would give them, and the search is asked. The
 same seed gives the same page.
@@ -29,7 +29,7 @@ from flatwater.analysis import change_points
 from flatwater.analysis.change_points import LEVEL_MIN, P_MAX, WINDOW, find_levels, weighted_t
 
 MODULE = "benchmarks.trend"
-PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "regressions.md"
+PAGE = Path(__file__).parents[1] / "docs" / "regressions.md"
 #: The generated text is between these lines.
 BEGIN, END = "<!-- measured -->", "<!-- end of what was measured -->"
 PRESETS: tuple[Preset, ...] = (
@@ -304,7 +304,7 @@ def read(arguments: list[str]) -> argparse.Namespace:
     """The options. Errors: UserError, and argparse's own exit."""
     parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="does everything work? few series; prints the page")
-    parser.add_argument("--out", type=Path, help="where the page goes [docs/how-to/regressions.md]")
+    parser.add_argument("--out", type=Path, help="where the page goes [docs/regressions.md]")
     parser.set_defaults(only="", dir=Path())
     for name, full, short in PRESETS:
         parser.add_argument(f"--{name}", type=type(full), metavar="N", help=f"[{full}; with --quick {short}]")

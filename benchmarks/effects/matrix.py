@@ -92,5 +92,7 @@ def _setting(title: str, **settings: Value) -> Change:
 
 def _redo(generation: str, times: int) -> Fields:
     """The size of one file of the redo log: there are two, or only one where the generation has no more."""
+    if not has(generation, "innodb_log_file_size"):
+        return {f"{_SETTINGS}innodb_redo_log_capacity": f"{REDO_MIB * times}M"}
     files = 2 if has(generation, "innodb_log_files_in_group") else 1
     return {f"{_SETTINGS}innodb_log_file_size": f"{REDO_MIB * times // files}M"}

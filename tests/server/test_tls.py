@@ -174,7 +174,10 @@ def test_mysqls_plugins_let_in(mysql: TlsServer, plugin: str, mode: str | None) 
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_mysqls_accounts_that_require_tls_are_let_in_with_it(mysql: TlsServer, plugin: str) -> None:
     need(mysql, plugin)
-    assert "Access denied" in told(replace(mysql, tls_port=0).login(f"tls_{plugin}"))
+    # flatwater can ask a server with TLS of today once more; with sha256_password it has nothing that it would send.
+    is_asked = not mysql.tls_port and plugin == "caching_sha2_password"
+    refused = "requires TLS" if is_asked else "Access denied"
+    assert refused in told(replace(mysql, tls_port=0).login(f"tls_{plugin}"))
     mysql.run("FLUSH PRIVILEGES")
     for _ in range(2):
         assert describe(mysql.login(f"tls_{plugin}", tls=Tls("REQUIRED"))).tls

@@ -86,7 +86,7 @@ def verb(
     """Find where the figures of repeated runs changed their level, by how much, and what else changed then.
 
     Only runs of the same experiment on the same machine are compared; one line says why others are not. Of 1,000
-    series without a change, one at most is told to have one. docs/how-to/regressions.md says which changes are found.
+    series without a change, one at most is told to have one. docs/regressions.md says which changes are found.
     """
     from flatwater.analysis.change_points import P_MAX
     from flatwater.analysis.trend import find_trends

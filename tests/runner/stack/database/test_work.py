@@ -53,6 +53,17 @@ def test_the_unit_follows_from_how_clients_end_transactions(figures: dict[str, f
     assert unit_of(figures) == unit
 
 
+def test_a_short_silence_under_load_is_no_outage() -> None:
+    outages = Outages(silent_s=2.0)
+    assert outages.see(0.1, BEFORE, "", down=False) == []
+    told = [news for tenth in range(2, 30) for news in outages.see(tenth / 10, None, "busy", down=False)]
+    assert [(one.at_s, one.kind) for one in told] == [(0.2, "fault")]
+    assert [one.kind for one in outages.see(3.0, AFTER, "", down=False)] == ["recovered"]
+    for tenth in range(31, 40):
+        assert outages.see(tenth / 10, None, "busy", down=False) == []
+    assert outages.see(4.0, AFTER, "", down=False) == []
+
+
 class TestOutages:
     def test_one_late_answer_is_no_event(self) -> None:
         outages = Outages()

@@ -40,6 +40,8 @@ _SIGNS_OF_NO_DATA = ("holds no data of this workload", "(error 1049)")
 _NOBODY = ("Connection refused", "No such file or directory")
 #: How often the process of a server that was started anew is looked for, seconds.
 LOOK_AGAIN_S = 1.0
+#: Under a load that fills the machine, an answer takes longer than an interval of a tenth of a second: no outage.
+SILENT_S = 2.0
 
 
 class AttachedServer(Servers):
@@ -147,7 +149,7 @@ class AttachedServer(Servers):
         words: Callable[[str], str] = in_url if self._is_observed else str
         pids = lambda: [pid] if (pid := self.pid) is not None else []  # noqa: E731 (one line)
         self._probe = ServerProbe(logins, pids, pace=pace, also=also, words=words)
-        self._outages, self._seen_s = Outages(), self._probe.sampled_at_s
+        self._outages, self._seen_s = Outages(SILENT_S), self._probe.sampled_at_s
         return self._probe
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
