@@ -69,11 +69,14 @@ class TestWitness:
         witness = put(place / "one")
         inode = (place / "one").stat().st_ino
         reused = False
-        for _ in range(50):
+        # Another process on this file system may have the inode for a while.
+        for turn in range(5000):
             (place / "one").unlink()
             (place / "one").write_text("somebody's own")
             reused |= (place / "one").stat().st_ino == inode
             assert not knows(witness, place / "one")
+            if turn >= 50 and (reused or _kind(place) != "ext4"):
+                break
         # That this test could fail shows on ext4 alone: the others number their files otherwise.
         assert reused or _kind(place) != "ext4"
 
