@@ -24,6 +24,8 @@ _SCHEMA = "watched"
 #: Longer than the step takes on any machine: it is ended by a signal.
 _ENDLESS_S = 3600
 _INTERVALS = re.compile(r'(?s)("metrics".*){3}')
+#: Words in the names of variables that tell the time or what was done last.
+_MOVING = ("timestamp", "gtid", "pseudo_", "rand_seed", "last_insert", "identity", "error_count", "warning_count")
 #: Statements of replication before and since MySQL 8.4.
 _REPLICATION_WORDS = {"CHANGE MASTER": "CHANGE REPLICATION SOURCE", "MASTER_": "SOURCE_", "SLAVE": "REPLICA"}
 
@@ -40,7 +42,7 @@ def outages(bench: Bench) -> tuple[str, ...]:
             load.until(_INTERVALS, "the third interval of the load")
             before, out = instance.variables(), bench.folder / "watched-observed"
             bench.call("observe", url_of(instance), "--for", "5s", "--out", out)
-            require(_settled(instance.variables()) == _settled(before), "observing has changed variables")
+            require(settled(instance.variables()) == settled(before), "observing has changed variables")
             summary = open_result(out).cells[0].summary
             require(summary is not None and summary.operations, "what its clients did was not seen")
             with bench.running("observe", url_of(instance), out=bench.folder / "watched-outage") as watching:
@@ -128,7 +130,6 @@ def _listening(bench: Bench, number: int, stack: ExitStack) -> Instance:
     return instance
 
 
-def _settled(variables: Mapping[str, str]) -> dict[str, str]:
+def settled(variables: Mapping[str, str]) -> dict[str, str]:
     """Variables without those that tell the time or what was done last."""
-    moving = ("timestamp", "gtid", "pseudo_", "rand_seed", "last_insert", "identity", "error_count", "warning_count")
-    return {name: value for name, value in variables.items() if not any(word in name for word in moving)}
+    return {name: value for name, value in variables.items() if not any(word in name for word in _MOVING)}

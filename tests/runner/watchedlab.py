@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.servers.watched import settled
 from waiting import PATIENCE_S
 
 from flatwater._engine import Connection, EngineError
@@ -121,20 +122,9 @@ class WatchedServer:
         finally:
             connection.close()
 
-    def variables(self) -> dict[str | None, str | None]:
+    def variables(self) -> dict[str, str]:
         """All variables, without those that tell the time."""
-        rows = self.query("SHOW GLOBAL VARIABLES")
-        moving = (
-            "timestamp",
-            "gtid",
-            "pseudo_",
-            "rand_seed",
-            "last_insert",
-            "identity",
-            "error_count",
-            "warning_count",
-        )
-        return {row[0]: row[1] for row in rows if not any(word in (row[0] or "") for word in moving)}
+        return settled({name or "": value or "" for name, value in self.query("SHOW GLOBAL VARIABLES")})
 
     def work(self, clients: int = 2, pause_s: float = 0.01) -> None:
         """Clients that change a row in transactions, until the server is closed. They come back after an error."""

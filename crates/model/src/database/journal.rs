@@ -7,8 +7,8 @@
 //! comes meanwhile is served by the next one. A sync of the data alone (fdatasync) commits nothing, as long as the file
 //! keeps its size.
 //!
-//! A write to a log that goes through the kernel's cache waits for the commit that is under way, because it has the file's
-//! inode.
+//! `order` is apart from that: the time that a sync of a data file takes for each of its pages. A write to a log that goes
+//! through the kernel's cache waits until it is over.
 
 use super::events::Tag;
 use crate::storage::{Command, Operation};
