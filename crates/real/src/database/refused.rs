@@ -11,9 +11,9 @@ pub(super) const ROW_CHANGED: u16 = 1020;
 /// ER_SERVER_SHUTDOWN: the session ends.
 pub(super) const SHUTDOWN: u16 = 1053;
 /// ER_CON_COUNT_ERROR.
-const TOO_MANY_CONNECTIONS: u16 = 1040;
+pub(super) const TOO_MANY_CONNECTIONS: u16 = 1040;
 /// ER_TOO_MANY_USER_CONNECTIONS.
-const TOO_MANY_USER_CONNECTIONS: u16 = 1203;
+pub(super) const TOO_MANY_USER_CONNECTIONS: u16 = 1203;
 
 /// The error with what to do about it, where that is known.
 pub(super) fn with_hint(error: &SqlError) -> String {

@@ -1,12 +1,11 @@
 //! What a server's refusals mean to a load, by their numbers in MySQL and MariaDB.
 
 use crate::database::connection::SqlError;
+use crate::database::refused;
 
 /// LOAD DATA LOCAL is not allowed: ER_NOT_ALLOWED_COMMAND, ER_CLIENT_LOCAL_FILES_DISABLED (MySQL 8), its MariaDB
 /// counterpart, and the client libraries' own number.
 const LOCAL_FILES: [u16; 4] = [1148, 3948, 4166, 2068];
-/// Deadlock, and lock wait timeout.
-const IN_THE_WAY: [u16; 2] = [1213, 1205];
 /// Table exists; duplicate key name; procedure exists; duplicate constraint name.
 const EXISTS: [u16; 4] = [1050, 1061, 1304, 1826];
 /// "Can't create table": also what MariaDB says to a foreign key whose name is there (errno 121).
@@ -15,8 +14,6 @@ const CANNOT_CREATE: u16 = 1005;
 const FULL: [u16; 4] = [1021, 1114, 1026, 1878];
 /// Access denied to a schema, to an account, to a privilege.
 const DENIED: [u16; 4] = [1044, 1045, 1142, 1227];
-/// Too many connections.
-const TOO_MANY_CONNECTIONS: [u16; 2] = [1040, 1203];
 
 /// Whether the server does not allow LOAD DATA LOCAL.
 pub(super) fn refuses_local_files(error: &SqlError) -> bool {
@@ -35,7 +32,7 @@ pub(super) fn exists(error: &SqlError) -> bool {
 
 /// Whether other transactions are in the way: another attempt may succeed.
 pub(super) fn in_the_way(error: &SqlError) -> bool {
-    matches!(error, SqlError::Server { code, .. } if IN_THE_WAY.contains(code))
+    matches!(error, SqlError::Server { code: refused::DEADLOCK | refused::LOCK_WAIT_TIMEOUT, .. })
 }
 
 /// What to do about a failure, where there is something: a hint in words, with a space before it, or nothing.
@@ -45,7 +42,7 @@ pub(super) fn hint(error: &SqlError) -> &'static str {
             " (hint: make room on the server's disk and load again: it goes on where it stopped)"
         }
         SqlError::Server { code, .. } if DENIED.contains(code) => " (hint: grant the account the schema)",
-        SqlError::Server { code, .. } if TOO_MANY_CONNECTIONS.contains(code) => {
+        SqlError::Server { code: refused::TOO_MANY_CONNECTIONS | refused::TOO_MANY_USER_CONNECTIONS, .. } => {
             " (hint: fewer threads, or a larger max_connections of the server)"
         }
         SqlError::Lost(_) => " (hint: when the server is there again, load again: it goes on where it stopped)",
