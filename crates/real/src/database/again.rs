@@ -38,7 +38,7 @@ impl Lost<'_> {
                 }
                 Err(SqlError::Abandoned) => return false,
                 Err(error) => {
-                    // A server that is away says nothing; what one that is there refuses is told once.
+                    // A server that is away gives no reason. One that answers and refuses does: the first reason is kept.
                     if matches!(error, SqlError::Server { .. } | SqlError::Handshake(_)) {
                         let told = refused::with_hint(&error);
                         crew.note_failure(Error::Workload(format!("cannot connect again: {told}")));

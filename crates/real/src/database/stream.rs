@@ -224,8 +224,8 @@ fn connect_socket(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     }
 }
 
-/// Lets the kernel ask whether the other side is still there. A host that was switched off, or is behind a cut link, never
-/// answers, and without this a session waits for it for ever. A server that is frozen is there: its kernel answers.
+/// Lets the kernel ask whether the other host is still there (TCP keepalive). A host that was switched off never answers,
+/// and without this a session would wait for it for ever. The host of a frozen server answers: its sessions stay.
 fn notice_loss(stream: &TcpStream) -> io::Result<()> {
     let asked = [
         (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1),

@@ -40,7 +40,7 @@ _SIGNS_OF_NO_DATA = ("holds no data of this workload", "(error 1049)")
 _NOBODY = ("Connection refused", "No such file or directory")
 #: How often the process of a server that was started anew is looked for, seconds.
 LOOK_AGAIN_S = 1.0
-#: Under a load that fills the machine, an answer takes longer than an interval of a tenth of a second: no outage.
+#: A server under load may answer later than an interval of 0.1 s ends. That is no outage; this silence is one.
 SILENT_S = 2.0
 
 
