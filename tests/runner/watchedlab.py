@@ -25,8 +25,9 @@ from flatwater.server import Binary, Instance
 
 #: Short: the path of a socket has little room.
 SMALL = ("--innodb-buffer-pool-size=16M", "--loose-innodb-log-file-size=16M", "--skip-name-resolve", "--loose-skip-ssl")
-#: MySQL has a second protocol with a port of its own, which all servers of a test would want.
-MYSQL = ("--loose-mysqlx=OFF",)
+#: MySQL has a second protocol with a port of its own, which all servers of a test would want. Packages of it name a
+#: folder for files that only their installation makes.
+MYSQL = ("--loose-mysqlx=OFF", "--secure-file-priv=")
 
 
 def make_empty(binary: Binary, folder: Path) -> Path:
@@ -91,6 +92,7 @@ class WatchedServer:
         return f"mysql://{user}@{self.address}:{self.port}"
 
     def start(self) -> None:
+        said = (self.folder / "said").open("wb")
         self.process = subprocess.Popen(
             [
                 *(
@@ -104,16 +106,21 @@ class WatchedServer:
                 *(f"--log-error={self.folder / 'log'}", "--user=root", *SMALL, *self._own, *self.options),
             ],
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=said,
         )
+        said.close()
         until = time.monotonic() + PATIENCE_S
         while True:
             try:
                 self.query("SELECT 1")
                 return
             except EngineError:
-                assert time.monotonic() < until and self.process.poll() is None, (self.folder / "log").read_text()
+                assert time.monotonic() < until and self.process.poll() is None, self._said()
                 time.sleep(0.1)
+
+    def _said(self) -> str:
+        """Its log, and what it said before it had one."""
+        return "".join(path.read_text() for path in (self.folder / "log", self.folder / "said") if path.exists())
 
     def query(self, sql: str, user: str = "root", password: str = "") -> list[tuple[str | None, ...]]:
         connection = Connection(to_json(Login(Socket(str(self.socket)), user, password, None)))

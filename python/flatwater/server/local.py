@@ -28,6 +28,8 @@ from flatwater.server.attach import ANSWER_S, Attached
 _LISTENS = "0A"
 #: The programs of servers, as the kernel names their processes.
 _PROGRAMS = re.compile(r"(mysqld|mariadbd).*", re.DOTALL)
+#: The loader of programs, where it was started by hand to give a program other libraries (ld.so(8)).
+_LOADER = re.compile(r"ld(-linux|-musl|64)?[-.].*", re.DOTALL)
 _PROC = Path("/proc")
 #: The variables of the ports that a server listens on: MariaDB's and Percona's second, and MySQL's for administrators.
 _PORTS = ("port", "extra_port", "admin_port")
@@ -184,7 +186,17 @@ def _processes() -> Iterator[int]:
 
 
 def _servers() -> Iterator[int]:
-    return (pid for pid in _processes() if _PROGRAMS.fullmatch(_name(pid)))
+    return (pid for pid in _processes() if _PROGRAMS.fullmatch(_program(pid)))
+
+
+def _program(pid: int) -> str:
+    """What a process runs; empty if it is gone. Of a loader it is what that was told to load, if it is a server."""
+    name = _name(pid)
+    if _LOADER.fullmatch(name):
+        with contextlib.suppress(OSError):
+            told = (_PROC / str(pid) / "cmdline").read_text(errors="replace").split("\0")
+            return next((path.name for path in map(Path, told) if _PROGRAMS.fullmatch(path.name)), name)
+    return name
 
 
 def _name(pid: int) -> str:

@@ -14,7 +14,10 @@ _NAME = ("connection_name", "channel_name")
 _LAG = ("seconds_behind_master", "seconds_behind_source")
 _RECEIVER = ("slave_io_running", "replica_io_running")
 _APPLIER = ("slave_sql_running", "replica_sql_running")
-_RECEIVER_ERROR, _APPLIER_ERROR = ("last_io_error",), ("last_sql_error",)
+#: The text of an error and its number.
+_RECEIVER_ERROR, _APPLIER_ERROR = ("last_io_error", "last_io_errno"), ("last_sql_error", "last_sql_errno")
+#: Characters of an error that are told: those of the applier have the whole statement in them.
+_TOLD = 200
 #: Servers' errors for a privilege that is missing.
 _REFUSED = ("(error 1227)", "(error 1142)")
 GAP = Gap(
@@ -35,7 +38,7 @@ class Channel:
     lag_s: float | None
     receives: bool
     applies: bool
-    #: Why a thread does not run, in the server's words; empty if it told nothing.
+    #: Why a thread does not run, in the server's words and with its number; empty if it told nothing.
     receiver_error: str = ""
     applier_error: str = ""
 
@@ -92,11 +95,13 @@ def _channel(row: dict[str, str | None]) -> Channel:
         lag_s=float(lag) if lag.isdecimal() else None,
         receives=word(_RECEIVER) == "Yes",
         applies=word(_APPLIER) == "Yes",
-        receiver_error=_line(word(_RECEIVER_ERROR)),
-        applier_error=_line(word(_APPLIER_ERROR)),
+        receiver_error=_line(*(row.get(name) or "" for name in _RECEIVER_ERROR)),
+        applier_error=_line(*(row.get(name) or "" for name in _APPLIER_ERROR)),
     )
 
 
-def _line(text: str) -> str:
-    """An error as one line of a bearable length; errors of the applier have the whole statement in them."""
-    return " ".join(text.split())[:200]
+def _line(text: str, number: str) -> str:
+    """An error as one line of a bearable length. Newer servers name it by its number alone."""
+    line = " ".join(text.split())
+    line = f"{line[:_TOLD]}..." if len(line) > _TOLD else line
+    return f"{line} (error {number})" if number not in ("", "0") and number not in line else line

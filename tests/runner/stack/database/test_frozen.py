@@ -196,6 +196,7 @@ ON_A_THREAD = {
     ("server/attach.py", "_describe", "Connection"),
     ("server/instance.py", "_try_login", "Connection"),
     ("server/instance.py", "question", "Connection"),
+    ("server/refused.py", "_is_let_in_with_tls", "Connection"),
 }
 
 

@@ -101,8 +101,11 @@ def test_other_failures_stay(free: dict[str, int]) -> None:
     )
 
 
-def test_one_storage_is_not_named(free: dict[str, int]) -> None:
-    """Without a placement there is nothing to choose from."""
-    free["/data"] = 0
+def test_without_a_placement_it_is_that_of_the_data(free: dict[str, int]) -> None:
     told = SAYS.format("/data/flatwater-servers/run/x/data/binlog.000001")
     assert storages().explained(told) == told
+    free["/data"] = 0
+    assert storages().explained(told) == (
+        f"{told}; the storage of the data is full: 0 B are free in /data "
+        "(hint: make room there, or let storage.path be a larger one)"
+    )

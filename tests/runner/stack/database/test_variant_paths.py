@@ -159,12 +159,7 @@ class TestPlacedTables:
     def test_of_one_of_several_sets(self, servers: ServerLab, tmp_path: Path) -> None:
         ran = servers.go({**TPCC, **VARIANTS["sysbench-tpcc, three sets"]}, placed(tmp_path, "stock2"))
         check_data(ran)
-        assert ran.recorded.series("storage_other", "write_bytes_per_s") is not None
-
-    def test_a_partitioned_table_is_several_files(self, servers: ServerLab, tmp_path: Path) -> None:
-        ran = servers.go({**TPCC, **VARIANTS["tproc-c, partitioned"]}, placed(tmp_path, "order_line"))
-        assert ran.code == 2 and "tpcc has no file of a table order_line" in ran.error, ran.error
-        assert made_in(servers.storage, "flatwater-servers/run/*") == []
+        assert ran.cell["metrics"]["storage.other_write_bytes_per_s"]["mean"] >= 0
 
 
 def placed(path: Path, table: str) -> dict[str, Any]:
