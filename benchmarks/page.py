@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from benchmarks.job import Job, Setting
 from benchmarks.noise import Noise
@@ -17,6 +16,7 @@ from benchmarks.recording import Cost
 from benchmarks.rows import OPENING_BYTES, OPENING_S, RECORDING, THROUGHPUT
 from benchmarks.tables import circumstances, judged, loss, table
 from flatwater.experiment import print_size
+from flatwater.results.facts import MachineFacts, StorageFacts
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Circumstances:
 
     command: str
     date: str
-    machine: dict[str, Any]
-    storage: dict[str, Any]
+    machine: MachineFacts
+    storage: StorageFacts
     versions: list[str]
     noise: Noise
     setting: Setting

@@ -122,10 +122,11 @@ def _turn(plan: RealFileio, path: Path, *, recorded: bool) -> tuple[float, float
                 if recorded:
                     journal.interval(interval, 0.0, "measure")
                 seen += 1
-                if seen > 1:
+                spent_s = interval["cpu_s"]
+                if seen > 1 and spent_s is not None:
                     operations += interval["totals"]["read"][0]
                     measured_s += interval["end_s"] - interval["start_s"]
-                    cpu_s += interval["cpu_s"]
+                    cpu_s += spent_s
             run.stop()
             if not run.join(60.0):
                 raise FlatwaterError("the device does not answer")

@@ -29,7 +29,7 @@ from benchmarks.options import Preset, command_line, measure, read_options, tell
 from benchmarks.pairs import alternating, ratio
 from benchmarks.tables import circumstances, interval, page_with, table
 from flatwater import __version__
-from flatwater._engine import Connection, EngineError
+from flatwater._engine import Connection, EngineError, Run
 from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import cell_at, load
@@ -173,6 +173,7 @@ def _queries(server: Server, work: str, mode: str, options: argparse.Namespace) 
     stack = open_stack(experiment, cell_at(experiment, 0))
     try:
         own = stack.workload.start(stack.workload.plan(seed=1))
+        assert isinstance(own, Run), "the load is made here"
         try:
             own.next_interval(PATIENCE_S)
             before = (time.process_time(), server.cpu_s())

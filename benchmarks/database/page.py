@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from benchmarks.database.calls import Calls
 from benchmarks.database.compare import Measured
@@ -20,6 +19,7 @@ from benchmarks.noise import Noise
 from benchmarks.pairs import confidence
 from benchmarks.tables import circumstances, judged, loss, table
 from flatwater.experiment import print_size
+from flatwater.results.facts import MachineFacts, StorageFacts
 
 
 @dataclass
@@ -40,8 +40,8 @@ class Circumstances:
 
     command: str
     date: str
-    machine: dict[str, Any]
-    storage: dict[str, Any]
+    machine: MachineFacts
+    storage: StorageFacts
     versions: list[str]
     noise: Noise
     setting: Setting

@@ -116,7 +116,8 @@ def _run(work: Work, setting: Setting, interval_s: float) -> Generator[float]:
     experiment = load(str(experiment_file(work)), [f"{field}={value}" for field, value in changes.items()], None)
     stack = open_stack(experiment, cell_at(experiment, 0))
     try:
-        run: Run = stack.workload.start(stack.workload.plan(seed=1))
+        run = stack.workload.start(stack.workload.plan(seed=1))
+        assert isinstance(run, Run), "the load is made here"
         try:
             while True:
                 interval = run.next_interval(PATIENCE_S)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.effects.cells import failures, measure, model, outcome_of, outcomes
 from benchmarks.effects.judge import effects
-from benchmarks.effects.matrix import Change, base, changes
+from benchmarks.effects.matrix import Change, Fields, base, changes
 from benchmarks.effects.page import Measured, page
 from benchmarks.effects.picture import scatter
 from benchmarks.effects.plan import UNCHANGED, Plan, Scale, folder_of
@@ -161,7 +161,7 @@ def _compared(folder: Path) -> Measured:
         return Measured(title, _facts(plan, storage, found), (), failed)
     cores = int(found[0].machine.get("cores") or 1)
     with tempfile.TemporaryDirectory(prefix="flatwater-effects-") as name:
-        database = {"kind": "innodb-model", "generation": plan.generation, "cores": cores}
+        database: Fields = {"kind": "innodb-model", "generation": plan.generation, "cores": cores}
         modelled = model(plan.sweep(measured, database, storage.modelled), Path(name))
         predicted = outcomes(modelled, 1 + len(measured))
         failed += [f"model, {line}" for line in failures(modelled)]

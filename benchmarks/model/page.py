@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from benchmarks.model.child import Told
 from benchmarks.model.emulated import Beside
@@ -12,6 +11,7 @@ from benchmarks.model.mqsim import Peer
 from benchmarks.noise import Noise
 from benchmarks.pairs import Ratio, Target, confidence
 from benchmarks.tables import circumstances, interval, table
+from flatwater.results.facts import MachineFacts, StorageFacts
 from flatwater.runner.stack.storage.modelled.emulation import KEPT_UP_LATE_PCT
 
 #: The issue's figures: what a model must reach to be of use.
@@ -43,13 +43,13 @@ class Circumstances:
 
     command: str
     date: str
-    machine: dict[str, Any]
+    machine: MachineFacts
     versions: list[str]
     noise: Noise
     rounds: int
     emulation_s: float
     #: What held the emulated devices' content; empty when nothing was emulated.
-    storage: dict[str, Any] = field(default_factory=dict)
+    storage: StorageFacts = field(default_factory=StorageFacts)
 
 
 TEXT = """\

@@ -73,7 +73,8 @@ def replication(bench: Bench) -> tuple[str, ...]:
         log, position, *_ = source.query(_position_of(bench.binary), columns=2)[0]
         follow = (
             f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {port}, MASTER_USER = 'replica', "
-            f"MASTER_PASSWORD = '', MASTER_LOG_FILE = '{log}', MASTER_LOG_POS = {position}"
+            # MariaDB since 11.3 wants TLS of a source, and these have none.
+            f"MASTER_SSL = 0, MASTER_PASSWORD = '', MASTER_LOG_FILE = '{log}', MASTER_LOG_POS = {position}"
         )
         for statement in (follow, "START SLAVE"):
             replica.query(said_to(bench.binary, statement))
@@ -90,7 +91,7 @@ def url_of(instance: Instance) -> str:
     """The address of a server as users write it."""
     login = instance.login()
     assert isinstance(login.address, Socket)
-    return f"mysql://{login.address.path}?user={quote(login.user)}&password={quote(login.password, safe='')}"
+    return f"mysql://{login.address.socket}?user={quote(login.user)}&password={quote(login.password, safe='')}"
 
 
 def said_to(binary: Binary, statement: str) -> str:

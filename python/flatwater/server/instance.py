@@ -122,6 +122,9 @@ class Instance:
         # in there (root.py).
         flatwaters = self._folder.settings(self.binary, self._access) | self.placed
         said = {name: value for name, value in self.settings.items() if name not in self.placed}
+        if said.get("skip_networking") == "0":
+            # Servers up to 5.1 take no value of it: they listen where the word is missing.
+            del flatwaters["skip_networking"], said["skip_networking"]
         write_option_file(self._folder.option_file, flatwaters, self.chosen, said)
         self._access.write_init_file(self.binary.kind, self.binary.version)
         self._access.remove_socket()
