@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,6 +40,14 @@ class Attached:
     def title(self) -> str:
         """For people: `MariaDB 10.11.6`."""
         return f"{FLAVOURS[self.flavour].title} {'.'.join(map(str, self.version))}"
+
+    @property
+    def identity(self) -> str:
+        """A digest that differs between servers, and does not show what it is made of."""
+        # MariaDB has no uuid. Two machines may well have the same folder and the same port.
+        names = ("datadir", "port", "server_id", "server_uuid")
+        told = [self.flavour, self.version_text, self.host, *(str(self.variables.get(name, "")) for name in names)]
+        return hashlib.sha256("\0".join(told).encode()).hexdigest()
 
 
 def describe(login: Login, stop: Stop = never) -> Attached:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -114,7 +113,7 @@ class AttachedServer(Servers):
     def take_up(self, left: Left) -> str | None:
         _, server = kept_token(left.folder)
         assert self._server is not None
-        if server != _identity(self._server):
+        if server != self._server.identity:
             return "another server answers at database.url now"
         self._resumed = True
         return None
@@ -130,7 +129,7 @@ class AttachedServer(Servers):
         if server.load and not self._resumed:
             load_dataset(self._cell, server.login(), reporter, interrupt)
         if kept_in is not None:
-            keep_token(kept_in, "", _identity(told))
+            keep_token(kept_in, "", told.identity)
 
     def logins(self, schema: str | None) -> list[Login]:
         return [replace(self._cell.server.login(), schema=schema)]
@@ -203,10 +202,3 @@ class AttachedServer(Servers):
     def _forget_cell(self) -> None:
         if self._kept_in is not None:
             (self._kept_in / SERVERS).unlink(missing_ok=True)
-
-
-def _identity(server: Attached) -> str:
-    """A digest that differs between servers, and reveals nothing about them."""
-    names = ("hostname", "datadir", "port", "socket", "server_uuid")
-    told = [server.flavour, server.version_text, *(str(server.variables.get(name, "")) for name in names)]
-    return hashlib.sha256("\0".join(told).encode()).hexdigest()
