@@ -6,7 +6,7 @@ import ipaddress
 import os
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +31,17 @@ def test_over_a_socket(make_instance: Callable[..., Instance]) -> None:
     # A signal stops each thread when it next runs: the kernel says so later than `kill` returns.
     until(lambda: is_stopped(instance.pid), "it is not frozen")
     instance.thaw()
+
+
+def test_a_rule_that_leads_past_the_server_that_listens_here(listening: Listening) -> None:
+    """DNAT: the socket is that of a server of this machine, and another one of the same package answers."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    instance, told = listening("127.0.0.1", port)
+    assert find_local(tcp("127.0.0.1", port), told).pid == instance.pid
+    found = find_local(tcp("127.0.0.1", port), replace(told, host="elsewhere"))
+    assert (found.pid, found.data) == (None, None)
+    assert "calls its machine by another name" in found.why_not and "elsewhere" not in found.why_not
 
 
 def test_another_program_on_the_port_is_not_the_server(tmp_path: Path) -> None:
@@ -90,11 +101,12 @@ class Proc:
         (folder / "pid").write_text("7\n")
         (folder / "data").mkdir()
 
-    def process(self, pid: int, name: str, *, holds: int | None = None) -> None:
+    def process(self, pid: int, name: str, *, holds: int | None = None, command: Sequence[str] = ()) -> None:
         """One whose sockets may not be looked at, or that holds one socket by its inode."""
         own = self._folder / str(pid)
         own.mkdir(exist_ok=True)
         (own / "comm").write_text(f"{name}\n")
+        (own / "cmdline").write_text("\0".join((*command, "")))
         if holds is not None:
             (own / "fd").mkdir()
             (own / "fd" / "4").symlink_to(f"socket:[{holds}]")
@@ -138,6 +150,13 @@ def test_where_no_socket_may_be_looked_at_a_tunnel_is_told_by_what_the_server_sa
     ]:
         found = find_local(login, told)
         assert found.pid is None and "root" in found.why_not
+
+
+@pytest.mark.parametrize(("loaded", "pid"), [("/opt/bin/mysqld.real", 7), ("/opt/bin/mysql", None)])
+def test_a_program_with_a_loader_of_its_own(proc: Proc, loaded: str, pid: int | None) -> None:
+    """It is known by what it was told to load, if that is a server."""
+    proc.process(7, "ld-linux-x86-64", command=("/opt/lib/ld-linux-x86-64.so.2", "--library-path", "/opt/lib", loaded))
+    assert find_local(tcp("127.0.0.1", 3306), proc.told()).pid == pid
 
 
 def test_a_server_whose_sockets_are_seen_is_not_believed_to_have_another(proc: Proc) -> None:

@@ -34,6 +34,9 @@ _PROC = Path("/proc")
 #: The variables of the ports that a server listens on: MariaDB's and Percona's second, and MySQL's for administrators.
 _PORTS = ("port", "extra_port", "admin_port")
 _UNKNOWN = "no process of this machine is known to be the server (run as root or as its user)"
+_CALLED_OTHERWISE = (
+    "the server calls its machine by another name than this one has: it is another, or was started before that changed"
+)
 
 _Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -136,7 +139,8 @@ def _by_port(address: Tcp, server: Attached) -> int | str:
     servers = set(_servers())
     for pid in servers:
         if _holds(pid, reached) and _works_in(pid, server.variables.get("datadir", "")):
-            return pid
+            # A rule of the packet filter (DNAT) may lead elsewhere, past the server that listens here.
+            return pid if server.host in ("", socket.gethostname()) else _CALLED_OTHERWISE
     for pid in set(_processes()) - servers:
         # systemd keeps the sockets that it made for a service.
         if pid != 1 and _holds(pid, reached):
