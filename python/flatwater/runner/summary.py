@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from flatwater.analysis import analyse, find_transition
-from flatwater.analysis.bound import diagnose, gather, server_folder, with_interruptions
+from flatwater.analysis.bound import diagnose, gather, server_folder, still_moving, with_interruptions
 from flatwater.analysis.figures import lookup_figure
 from flatwater.analysis.load_hosts import load_host_warnings
 from flatwater.experiment import Experiment, Fileio, Observed, PlannedCell, PublishedFigure, published_for
@@ -88,6 +88,7 @@ def summarise_cell(
     if measured_phases(phases):
         evidence = gather(summary, experiment, result.machine, series, recorded, server_folder(result, cell.index))
         summary.bound = with_interruptions(diagnose(evidence).stored(), evidence)
+        summary.warnings += still_moving(evidence)
     figures_published = _compare_published(plan, summary)
     if figures_published:
         summary.published, *summary.published_others = figures_published

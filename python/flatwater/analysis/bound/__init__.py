@@ -4,6 +4,7 @@ evidence.py   what one cell's result says, typed; gather.py reads it; line.py is
 sessions.py   where the sessions' time went; processors.py and storage_time.py: the parts of it that several bounds need
 finding.py    what a bound finds; diagnosis.py ranks the findings
 onset.py      what stalls and dips began with, and what ended them
+still_moving.py  what had not settled when the run ended
 
 To add a bound, write `NAME.py` with `find(evidence) -> Finding | None` and add it to BOUNDS below.
 """
@@ -29,6 +30,7 @@ from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding
 from flatwater.analysis.bound.gather import experiment_of, gather, read_evidence, server_folder
 from flatwater.analysis.bound.onset import with_interruptions
+from flatwater.analysis.bound.still_moving import still_moving
 
 __all__ = [
     "BOUNDS",
@@ -42,6 +44,7 @@ __all__ = [
     "gather",
     "read_evidence",
     "server_folder",
+    "still_moving",
     "with_interruptions",
 ]
 
