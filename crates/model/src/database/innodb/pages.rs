@@ -29,9 +29,7 @@ impl Innodb {
         }
         let Some(frame) = self.frame_for(thread, touch) else { return false };
         self.threads.note_use();
-        if self.pool.take_first_use(frame) {
-            self.read_ahead_linear(touch.page);
-        }
+        let first_use = self.pool.take_first_use(frame);
         if touch.what != What::Glance {
             self.pool.touch(frame, self.host.now_ms());
         }
@@ -39,6 +37,10 @@ impl Innodb {
             self.threads.get(thread).change(&mut self.pool, &mut self.log, frame, touch);
             let near = self.limits.are_near(self.age(), self.log.checkpoint_age());
             self.limits.note_change(near);
+        }
+        // The reads need frames, and may take any: this page is used before.
+        if first_use {
+            self.read_ahead_linear(touch.page);
         }
         if touch.page != wanted.page {
             let next = self.add_to_change_buffer(wanted, false);

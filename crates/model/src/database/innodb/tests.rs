@@ -88,6 +88,20 @@ fn a_scan_reads_the_next_extent() {
 }
 
 #[test]
+fn a_page_is_not_evicted_by_its_own_read_ahead() {
+    // Each first use of the last page of an extent reads 64 pages, a fifth of the pool.
+    let changes = [
+        ("/settings/innodb_buffer_pool_size", (5_u64 << 20).into()),
+        ("/settings/innodb_read_ahead_threshold", 1.into()),
+    ];
+    let mut run = Fleet::start(spec(&changes)).unwrap();
+    for _ in 0..5 {
+        run.next_interval().unwrap();
+        run.servers[0].pool.check();
+    }
+}
+
+#[test]
 fn enough_pages_must_be_used_in_their_order() {
     let last = FRESH + AREA_PAGES - 1;
     assert_eq!(scan(&mut idle_server(56, false), FRESH + 8..=last), 64);

@@ -3,7 +3,7 @@
 
 use super::super::ids::{AreaNo, FrameId, Lsn};
 use super::Pool;
-use super::frames::{BUSY, DIRTY, WRITING};
+use super::frames::{BUSY, DIRTY, HERE, WRITING};
 use super::instance::Instance;
 use crate::large::near;
 
@@ -99,6 +99,7 @@ impl Pool {
     #[inline(never)]
     fn make_dirty(&mut self, frame: FrameId, from_lsn: Lsn) {
         let (page, content) = (&mut self.frames[frame.index()], &mut self.contents[frame.index()]);
+        debug_assert!(page.flags & HERE != 0, "only pages in memory are changed");
         page.flags |= DIRTY;
         content.oldest_lsn = from_lsn;
         let number = page.instance as usize;
@@ -115,6 +116,7 @@ impl Pool {
 
     /// The write of a dirty page begins.
     pub(in super::super) fn begin_write(&mut self, frame: FrameId) {
+        debug_assert!(self.can_flush(frame), "a page is written once at a time, and only if it is dirty");
         self.frames[frame.index()].flags |= WRITING;
         self.flip_dirty(frame);
     }

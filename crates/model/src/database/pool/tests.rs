@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::ids::AreaNo;
+use super::frames::DIRTY;
 use super::instance::{OLD_EIGHTHS, OLD_TOLERANCE};
 use super::*;
 
@@ -30,6 +31,21 @@ fn full(frames: u32) -> Pool {
         pool.end_read(frame);
     }
     pool
+}
+
+impl Pool {
+    /// Panics where the lists, the flags and the areas' bits say different things of a page.
+    pub(in super::super) fn check(&self) {
+        let listed: u64 = (0..self.instances()).map(|instance| order_of(self, instance).len() as u64).sum();
+        let here = (0..self.frames.len() as u32).filter(|number| self.find(page(*number)).is_some()).count() as u64;
+        assert_eq!((listed, here), (self.data(), self.data()));
+        for number in 0..self.frames.len() as u32 {
+            let (page, frame) = (page(number), FrameId::new(number));
+            let bit = self.dirty_of_area(page.area()) >> page.in_area() & 1 != 0;
+            assert_eq!(bit, self.has(frame, DIRTY) && !self.is_writing(frame), "page {number}");
+            assert!(self.find(page).is_some() || self.frames[frame.index()].flags == 0, "page {number}");
+        }
+    }
 }
 
 /// Pages of an instance from the most recently used one on.
