@@ -31,7 +31,7 @@ class CellPrinter:
         """
         from flatwater.runner.progress import start_reporter
 
-        self.reporter = start_reporter()
+        self.reporter = start_reporter(charts=not as_json)
         self._as_json = as_json
         self._names = names
         self._warned = Warned()
