@@ -71,6 +71,7 @@ def make_app() -> typer.Typer:
         trace,
         trend,
         tune_up,
+        watch,
         what_if,
     )
 
@@ -87,6 +88,7 @@ def make_app() -> typer.Typer:
     for module in (
         run,
         resume,
+        watch,
         report,
         compare,
         trend,

@@ -14,7 +14,6 @@ from typing import Protocol, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from flatwater.experiment import print_duration, print_left, print_size
@@ -276,6 +275,11 @@ class PlainReporter(Reporter):
         pass
 
 
+def _line(text: str, style: str = "") -> Text:
+    """A line of the display: it must stay one where the terminal is narrower, so that the charts fit."""
+    return Text(" ".join(text.splitlines()), style=style, no_wrap=True, overflow="ellipsis")
+
+
 class LiveReporter(Reporter):
     """Lines that stay in place: cell, phase, throughput, p95, the time left; charts if they fit, else a sparkline."""
 
@@ -306,14 +310,13 @@ class LiveReporter(Reporter):
         more = len(sweep.cells) - CELLS_SHOWN_MAX
         lines = [*sweep.cells[:CELLS_SHOWN_MAX], *([f"and {more} more"] if more > 0 else [])]
         bar = ProgressBar(total=sweep.total, completed=sweep.done, width=SPARKLINE_WIDTH)
-        return [Text(sweep.text(), style="bold"), bar, *(Text(f"  {line}") for line in lines)]
+        return [_line(sweep.text(), "bold"), bar, *(_line(f"  {line}") for line in lines)]
 
     def _render_cell(self, lines_above: int) -> list[RenderableType]:
-        figures = Table.grid(padding=(0, 3))
         left = self._clock.left_text(self._at_s) if self._at_s else ""
-        figures.add_row(self._phase, self._now, self._p95, left)
+        figures = _line("   ".join(part for part in (self._phase, self._now, self._p95, left) if part))
         bar = ProgressBar(total=1.0, completed=self._share or 0.0, width=SPARKLINE_WIDTH, pulse=self._share is None)
-        return [Text(self._title, style="bold"), figures, *self._render_series(lines_above), bar]
+        return [_line(self._title, "bold"), figures, *self._render_series(lines_above), bar]
 
     def _render_series(self, lines_above: int) -> Sequence[RenderableType]:
         if self._charts is not None:
@@ -322,7 +325,7 @@ class LiveReporter(Reporter):
             room = height - lines_above - 4
             if lines := self._charts.lines(width, room, self._unit, virtual=self._clock.virtual):
                 return lines
-        return [Text(sparkline(list(self._throughputs)), style="cyan")]
+        return [_line(sparkline(list(self._throughputs)), "cyan")]
 
     def sweep(self, progress: SweepProgress) -> None:
         self._sweep = progress

@@ -160,6 +160,14 @@ class Followed:
         return State("stopped", f"It has stopped without an end: {why}. {kept}", why)
 
 
+def seems_alive(path: Path, writers: Writers) -> bool:
+    """Whether a result that says that it runs is written: a process is seen, or something was written just now."""
+    if writers.of(path) is not None:
+        return True
+    written = [path / "flatwater.json", *path.glob("cells/*/journal.jsonl")]
+    return time.time() - max(_changed(one) for one in written) < QUIET_S
+
+
 def measured(tail: Tail, name: str) -> Series:
     """The measured samples of a series, without the intervals in which it was not recorded."""
     layer, _, metric = name.partition(".")

@@ -91,6 +91,12 @@ SERIES = frozenset(
 )
 
 
+def charts_of(history: History) -> list[Chart]:
+    """The charts that a run has."""
+    found = (next((one for one in choices if one.series in history), None) for choices in CHARTS)
+    return [one for one in found if one is not None]
+
+
 class Charts:
     """The charts of a history, as lines for a console."""
 
@@ -101,9 +107,7 @@ class Charts:
 
     def lines(self, width: int, height: int, unit: str, *, virtual: bool = False) -> list[Text] | None:
         """The charts in a field of the console; None if nothing was recorded or they do not fit."""
-        history = self._history
-        found = [next((one for one in choices if one.series in history), None) for choices in CHARTS]
-        charts = [one for one in found if one is not None]
+        history, charts = self._history, charts_of(self._history)
         side_by_side = 2 if width >= 2 * WIDTH_SIDE_BY_SIDE + GAP and len(charts) > 1 else 1
         # The last line is that of the time.
         room = max(0, height - 1) // LINES_MIN
@@ -130,7 +134,8 @@ class Charts:
         scale = [""] * len(field)
         # The unit of the throughput stands in the title, and may be long.
         scale[0], scale[-1] = chart.text(top, "").strip(), "0"
-        drawn = [self._scale(text) + line for text, line in zip(scale, field, strict=True)]
+        # Not added: the style of the first part would be that of the whole.
+        drawn = [Text.assemble(self._scale(text), line, no_wrap=True) for text, line in zip(scale, field, strict=True)]
         return [self._text(chart.heading(history, unit), width, "bold"), *drawn]
 
     def _scale(self, text: str) -> Text:
