@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich.text import Text
 
@@ -12,6 +13,11 @@ from flatwater.terminal.history import Span
 #: The first character of Unicode's block of braille patterns, and the bit of each dot: by its row, then its column.
 _BRAILLE = 0x2800
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+#: The bits of the dots one above the other: by their column, the first row and the last row.
+_RUNS = [
+    [[sum(_BITS[row][side] for row in range(first, last + 1)) for last in range(4)] for first in range(4)]
+    for side in range(2)
+]
 #: Dots of a dashed line that are drawn, and those that are left out.
 _DASH = 2
 
@@ -54,24 +60,29 @@ class Canvas:
             joined = (low, high) if before is None else (min(low, before[1]), max(high, before[0]))
             before = low, high
             if not stroke.dashed or column // _DASH % 2 == 0:
-                for row in range(joined[0], joined[1] + 1):
-                    self._dot(column, rows - row, stroke)
+                self._upright(column, rows - joined[1], rows - joined[0], stroke)
 
-    def _dot(self, column: int, row: int, stroke: Stroke) -> None:
-        place = row // self._down, column // self._across
-        bits, _ = self._marks.get(place, (0, stroke))
-        self._marks[place] = bits | _BITS[row % self._down][column % self._across], stroke
+    def _upright(self, column: int, first: int, last: int, stroke: Stroke) -> None:
+        """Dots one above the other, from row `first` down to row `last`; a character at a time."""
+        marks, (across, side), down = self._marks, divmod(column, self._across), self._down
+        for row in range(first // down, last // down + 1):
+            bits = _RUNS[side][max(0, first - row * down)][min(down - 1, last - row * down)]
+            place = row, across
+            marks[place] = (marks[place][0] | bits if place in marks else bits), stroke
 
     def lines(self) -> list[Text]:
         """The field, from its top, all lines equally wide."""
         return [self._line(row) for row in range(self._height)]
 
     def _line(self, row: int) -> Text:
+        """A line in as few parts as it has colours: it is drawn every second."""
+        marks = (self._marks.get((row, column), (0, None)) for column in range(self._width))
         line = Text(no_wrap=True)
-        for column in range(self._width):
-            bits, stroke = self._marks.get((row, column), (0, None))
-            if stroke is None:
-                line.append(" ")
-            else:
-                line.append(chr(_BRAILLE + bits) if self._braille else stroke.plain, stroke.style)
+        for style, part in groupby(marks, key=lambda mark: mark[1].style if mark[1] is not None else ""):
+            line.append("".join(self._character(bits, stroke) for bits, stroke in part), style)
         return line
+
+    def _character(self, bits: int, stroke: Stroke | None) -> str:
+        if stroke is None:
+            return " "
+        return chr(_BRAILLE + bits) if self._braille else stroke.plain

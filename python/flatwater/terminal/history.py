@@ -74,15 +74,18 @@ class History:
         """A series in so many columns from left to right; None where nothing was recorded."""
         places = max(len(self._parts), INTERVALS_WIDE // self._stride)
         found: list[Span | None] = []
+        recorded = [part.get(series) for part in self._parts]
         for column in range(columns):
             begin = column * places // columns
             end = max(begin + 1, (column + 1) * places // columns)
-            found.append(_together([part[series] for part in self._parts[begin:end] if series in part]))
+            found.append(_together([span for span in recorded[begin:end] if span is not None]))
         return found
 
 
 def _together(spans: Sequence[Span]) -> Span | None:
-    return (min(low for low, _ in spans), max(high for _, high in spans)) if spans else None
+    if len(spans) < 2:
+        return spans[0] if spans else None
+    return min(low for low, _ in spans), max(high for _, high in spans)
 
 
 def _widen(part: dict[str, Span], name: str, span: Span) -> None:
