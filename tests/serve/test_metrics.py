@@ -27,7 +27,7 @@ def write_latencies(result: Result, at_s: float, latencies_us: list[int], phase:
 def told(metrics: Metrics, folder: Path) -> str:
     catalogue = Catalogue([folder])
     catalogue.listing(Query())  # what it shows is read
-    text = metrics.text(catalogue.running())
+    text = metrics.text([one.place for one in catalogue.running()])
     assert text.endswith("# EOF\n") and text.count("# EOF") == 1
     return text
 

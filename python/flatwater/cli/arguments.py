@@ -108,6 +108,17 @@ Overrides = Annotated[
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")]
 
+#: Where a run serves its metrics.
+MetricsAt = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        metavar="[HOST]:PORT",
+        help="Serve the run's metrics for Prometheus at /metrics, while it runs. Without HOST for this machine only; "
+        "with one that others reach, they need a token (FLATWATER_METRICS_TOKEN, or the one that is printed).",
+    ),
+]
+
 #: What a verb says, as a document too (`report/document.py`).
 DocumentFile = Annotated[
     Path | None,

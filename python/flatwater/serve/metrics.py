@@ -16,7 +16,7 @@ from flatwater.errors import FlatwaterError
 from flatwater.results import Cell, open_result
 from flatwater.results.phases import MEASURE
 from flatwater.results.stored import exists
-from flatwater.serve.listed import Listed
+from flatwater.serve.folders import Place
 from flatwater.serve.tail import Lines
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -78,7 +78,7 @@ class Metrics:
         self._lock = threading.Lock()
         self._runs: dict[str, _Run] = {}
 
-    def text(self, running: Sequence[Listed]) -> str:
+    def text(self, running: Sequence[Place]) -> str:
         """The runs under way. One that cannot be read is left out."""
         with self._lock:
             now = time.monotonic()
@@ -89,12 +89,12 @@ class Metrics:
                     del self._runs[key]
             return "".join(f"{line}\n" for line in _lines(found))
 
-    def _follow(self, one: Listed) -> _Run | None:
-        key = one.place.key
+    def _follow(self, one: Place) -> _Run | None:
+        key = one.key
         try:
             run = self._runs.get(key)
             if run is None or exists(run.cell.folder / "summary.json"):
-                cells = open_result(one.place.path).cells
+                cells = open_result(one.path).cells
                 under_way = [cell for cell in cells if exists(cell.journal) and cell.summary is None]
                 if not under_way:
                     return None
@@ -107,7 +107,7 @@ class Metrics:
         return run
 
 
-def _lines(found: Sequence[tuple[Listed, _Run]]) -> Iterator[str]:
+def _lines(found: Sequence[tuple[Place, _Run]]) -> Iterator[str]:
     yield "# TYPE flatwater_runs gauge"
     yield "# HELP flatwater_runs Runs under way."
     yield f"flatwater_runs {len(found)}"
@@ -140,10 +140,10 @@ def _histogram(labels: str, run: _Run) -> Iterator[str]:
     yield f"flatwater_latency_seconds_sum{{{labels}}} {run.sum_s!r}"
 
 
-def _labels(one: Listed, run: _Run) -> str:
+def _labels(one: Place, run: _Run) -> str:
     workload = run.cell.result.experiment.get("workload")
     unit = workload.get("unit") if isinstance(workload, dict) else None
-    told = {"run": one.place.name, "cell": str(run.cell.index), "unit": unit if isinstance(unit, str) else ""}
+    told = {"run": one.name, "cell": str(run.cell.index), "unit": unit if isinstance(unit, str) else ""}
     return ",".join(f'{name}="{_escaped(value)}"' for name, value in told.items())
 
 
