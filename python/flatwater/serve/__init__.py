@@ -15,6 +15,7 @@
     watch.py        one run while it is made, as messages for its page
     hub.py          who watches which run
     metrics.py      the runs under way, as OpenMetrics
+    grafana.py      a dashboard of them for Grafana
     exporter.py     --metrics: a run that serves its own
 
 Nothing is written into a result, and nothing that is not a result is shown. Results come from anywhere: all text is

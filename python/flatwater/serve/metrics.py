@@ -10,6 +10,8 @@ import base64
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from flatwater._engine import Histogram
 from flatwater.errors import FlatwaterError
@@ -27,14 +29,56 @@ RUNS_MAX = 32
 KEPT_S = 120.0
 #: Requests that only support the others, as the summary counts them.
 _SERVING = ("connect", "fsync")
-#: Series that are told: name of the metric, help, series of the journal, factor.
-_GAUGES = (
-    ("throughput", "Throughput of the last interval, in the unit of the label.", "workload.throughput", 1.0),
-    ("checkpoint_age_bytes", "Redo log since the last checkpoint.", "database.checkpoint_age_bytes", 1.0),
-    ("checkpoint_age_max_bytes", "The limit of the checkpoint age.", "database.checkpoint_age_max_bytes", 1.0),
-    ("dirty_ratio", "Dirty share of the buffer pool.", "database.dirty_pct", 0.01),
-    ("device_busy_ratio", "Share of the time in which the device was busy.", "storage.utilisation_pct", 0.01),
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of metrics: its name without that of this program, its type, what it is."""
+
+    short: str
+    type: Literal["gauge", "histogram"]
+    about: str
+    #: Of a gauge of a run: the series of the journal, and the factor from its unit.
+    series: str = ""
+    factor: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """The name that is told."""
+        return f"flatwater_{self.short}"
+
+
+#: All that is told.
+FAMILIES = (
+    Family("runs", "gauge", "Runs under way."),
+    Family("throughput", "gauge", "Throughput of the last interval, in the unit of the label.", "workload.throughput"),
+    Family(
+        "checkpoint_age_bytes",
+        "gauge",
+        "Redo log since the last checkpoint.",
+        "database.checkpoint_age_bytes",
+    ),
+    Family(
+        "checkpoint_age_max_bytes",
+        "gauge",
+        "The limit of the checkpoint age.",
+        "database.checkpoint_age_max_bytes",
+    ),
+    Family("dirty_ratio", "gauge", "Dirty share of the buffer pool.", "database.dirty_pct", 0.01),
+    Family(
+        "device_busy_ratio",
+        "gauge",
+        "Share of the time in which the device was busy.",
+        "storage.utilisation_pct",
+        0.01,
+    ),
+    Family("latency_seconds", "histogram", "Latency of all requests of the measured time."),
 )
+
+
+def family(short: str) -> Family:
+    """The family of a short name. Errors: KeyError."""
+    return {one.short: one for one in FAMILIES}[short]
 
 
 class _Run:
@@ -108,36 +152,38 @@ class Metrics:
 
 
 def _lines(found: Sequence[tuple[Place, _Run]]) -> Iterator[str]:
-    yield "# TYPE flatwater_runs gauge"
-    yield "# HELP flatwater_runs Runs under way."
-    yield f"flatwater_runs {len(found)}"
-    for name, about, series, factor in _GAUGES:
-        told = [(one, run, value) for one, run in found if (value := run.last.get(series)) is not None]
-        if told:
-            yield f"# TYPE flatwater_{name} gauge"
-            yield f"# HELP flatwater_{name} {about}"
-        for one, run, value in told:
-            yield f"flatwater_{name}{{{_labels(one, run)}}} {value * factor!r}"
-    measured = [(one, run) for one, run in found if run.latency.count()]
-    if measured:
-        yield "# TYPE flatwater_latency_seconds histogram"
-        yield "# UNIT flatwater_latency_seconds seconds"
-        yield "# HELP flatwater_latency_seconds Latency of all requests of the measured time."
-    for one, run in measured:
-        yield from _histogram(_labels(one, run), run)
+    for one in FAMILIES:
+        samples = list(_samples(one, found))
+        if not samples:
+            continue
+        yield f"# TYPE {one.name} {one.type}"
+        if one.name.endswith("_seconds"):
+            yield f"# UNIT {one.name} seconds"
+        yield f"# HELP {one.name} {one.about}"
+        yield from samples
     yield "# EOF"
 
 
-def _histogram(labels: str, run: _Run) -> Iterator[str]:
+def _samples(one: Family, found: Sequence[tuple[Place, _Run]]) -> Iterator[str]:
+    if one.short == "runs":
+        yield f"{one.name} {len(found)}"
+    for place, run in found:
+        if one.type == "histogram" and run.latency.count():
+            yield from _histogram(one.name, _labels(place, run), run)
+        elif one.series and (value := run.last.get(one.series)) is not None:
+            yield f"{one.name}{{{_labels(place, run)}}} {value * one.factor!r}"
+
+
+def _histogram(name: str, labels: str, run: _Run) -> Iterator[str]:
     buckets, at, below = run.latency.buckets(), 0, 0
     for end_s in BUCKETS_S:
         while at < len(buckets) and buckets[at][0] <= end_s * 1e9:
             below += buckets[at][1]
             at += 1
-        yield f'flatwater_latency_seconds_bucket{{{labels},le="{end_s:.6g}"}} {below}'
-    yield f'flatwater_latency_seconds_bucket{{{labels},le="+Inf"}} {run.latency.count()}'
-    yield f"flatwater_latency_seconds_count{{{labels}}} {run.latency.count()}"
-    yield f"flatwater_latency_seconds_sum{{{labels}}} {run.sum_s!r}"
+        yield f'{name}_bucket{{{labels},le="{end_s:.6g}"}} {below}'
+    yield f'{name}_bucket{{{labels},le="+Inf"}} {run.latency.count()}'
+    yield f"{name}_count{{{labels}}} {run.latency.count()}"
+    yield f"{name}_sum{{{labels}}} {run.sum_s!r}"
 
 
 def _labels(one: Place, run: _Run) -> str:
