@@ -56,6 +56,7 @@ def test_those_that_the_run_has() -> None:
         ({"storage.dies_busy_pct": 20.0, "storage.utilisation_pct": 90.0}, "flash dies busy 20 %"),
         ({"storage.busy_pct": 20.0}, "disk busy 20 %"),
         ({"storage.link_busy_pct": 20.0, "storage.utilisation_pct": 90.0}, "link busy 20 %"),
+        ({"storage.member0_busy_pct": 30.0, "storage.member1_busy_pct": 20.0}, "first member busy 30 %"),
         ({"storage.utilisation_pct": 90.0, "workload.bytes_per_s": 1e6}, "device busy 90 %"),
         ({"workload.bytes_per_s": 3 * 2.0**20}, "requested bytes 3 MiB/s"),
     ],

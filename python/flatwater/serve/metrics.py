@@ -20,6 +20,7 @@ from flatwater.results.phases import MEASURE
 from flatwater.results.stored import exists
 from flatwater.serve.folders import Place
 from flatwater.serve.tail import Lines
+from flatwater.terminal import BUSY
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #: Upper ends of the buckets, seconds: 1, 2 and 5 of each decade, from what memory takes to what a stall takes.
@@ -38,8 +39,8 @@ class Family:
     short: str
     type: Literal["gauge", "histogram"]
     about: str
-    #: Of a gauge of a run: the series of the journal, and the factor from its unit.
-    series: str = ""
+    #: Of a gauge of a run: the series of the journal, the first that it has, and the factor from its unit.
+    series: tuple[str, ...] = ()
     factor: float = 1.0
 
     @property
@@ -48,30 +49,15 @@ class Family:
         return f"flatwater_{self.short}"
 
 
+_AGE, _AGE_MAX = "database.checkpoint_age_bytes", "database.checkpoint_age_max_bytes"
 #: All that is told.
 FAMILIES = (
     Family("runs", "gauge", "Runs under way."),
-    Family("throughput", "gauge", "Throughput of the last interval, in the unit of the label.", "workload.throughput"),
-    Family(
-        "checkpoint_age_bytes",
-        "gauge",
-        "Redo log since the last checkpoint.",
-        "database.checkpoint_age_bytes",
-    ),
-    Family(
-        "checkpoint_age_max_bytes",
-        "gauge",
-        "The limit of the checkpoint age.",
-        "database.checkpoint_age_max_bytes",
-    ),
-    Family("dirty_ratio", "gauge", "Dirty share of the buffer pool.", "database.dirty_pct", 0.01),
-    Family(
-        "device_busy_ratio",
-        "gauge",
-        "Share of the time in which the device was busy.",
-        "storage.utilisation_pct",
-        0.01,
-    ),
+    Family("throughput", "gauge", "That of the last interval, in the unit of the label.", ("workload.throughput",)),
+    Family("checkpoint_age_bytes", "gauge", "Redo log since the last checkpoint.", (_AGE,)),
+    Family("checkpoint_age_max_bytes", "gauge", "The limit of the checkpoint age.", (_AGE_MAX,)),
+    Family("dirty_ratio", "gauge", "Dirty share of the buffer pool.", ("database.dirty_pct",), 0.01),
+    Family("device_busy_ratio", "gauge", "Share of the time in which the device was busy.", BUSY, 0.01),
     Family("latency_seconds", "histogram", "Latency of all requests of the measured time."),
 )
 
@@ -170,7 +156,7 @@ def _samples(one: Family, found: Sequence[tuple[Place, _Run]]) -> Iterator[str]:
     for place, run in found:
         if one.type == "histogram" and run.latency.count():
             yield from _histogram(one.name, _labels(place, run), run)
-        elif one.series and (value := run.last.get(one.series)) is not None:
+        elif (value := next((run.last[name] for name in one.series if name in run.last), None)) is not None:
             yield f"{one.name}{{{_labels(place, run)}}} {value * one.factor!r}"
 
 

@@ -81,10 +81,14 @@ CHARTS: Sequence[Sequence[Chart]] = (
         Chart("flash dies busy", "storage.dies_busy_pct", _percent, "green", top=100.0),
         Chart("disk busy", "storage.busy_pct", _percent, "green", top=100.0),
         Chart("link busy", "storage.link_busy_pct", _percent, "green", top=100.0),
+        Chart("first member busy", "storage.member0_dies_busy_pct", _percent, "green", top=100.0),
+        Chart("first member busy", "storage.member0_busy_pct", _percent, "green", top=100.0),
         Chart("device busy", "storage.utilisation_pct", _percent, "green", top=100.0),
         Chart("requested bytes", "workload.bytes_per_s", _bytes_per_s, "green"),
     ),
 )
+#: The series that tell how busy the device is: of those that a run has, the first.
+BUSY = tuple(chart.series for chart in CHARTS[-1] if chart.text is _percent)
 #: Every series that a chart may need.
 SERIES = frozenset(
     name for choices in CHARTS for chart in choices for name in (chart.series, chart.limit) if name is not None
