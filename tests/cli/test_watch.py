@@ -222,6 +222,15 @@ def end(result: Result, status: str) -> None:
     result.write_manifest(status)  # type: ignore[arg-type]
 
 
+def test_computed_time_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], after_each_look: Any) -> None:
+    result = started_run(tmp_path / "run")
+    write_seconds(result, 0, 3)
+    journal = result.cells[0].journal
+    journal.write_text(journal.read_text().replace('"cpu_s": 0.1', '"cpu_s": null'))
+    after_each_look(lambda: end(result, "complete"))
+    assert told_by(result.path, capsys)[0].startswith("measure, 3 s of virtual time: ")
+
+
 def test_events_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str], after_each_look: Any) -> None:
     result = started_run(tmp_path / "run")
     write_seconds(result, 0, 3)

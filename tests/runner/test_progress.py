@@ -158,6 +158,16 @@ def _rendered(reporter: LiveReporter, console: Console) -> str:
     return "\n".join("".join(segment.text for segment in line) for line in lines)
 
 
+def test_a_sweep_and_its_cell_have_lines_of_their_own() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    reporter = LiveReporter(console)
+    reporter.sweep(SweepProgress(1, 1, 0, 3))
+    reporter.cell(2, 3, "threads 8")
+    reporter.close()
+    lines = [line.strip() for line in _rendered(reporter, console).splitlines()]
+    assert lines[0] == "1 of 3 cells done, 1 running" and lines[2] == "cell 2 of 3: threads 8"
+
+
 @pytest.mark.parametrize(
     ("width", "height", "charts", "drawn"),
     [(100, 40, True, True), (100, 8, True, False), (39, 40, True, False), (100, 40, False, False)],

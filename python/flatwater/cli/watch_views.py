@@ -81,7 +81,9 @@ class _Read:
     def phase(self) -> str:
         """The phase, and how long the cell has run."""
         tail = self.followed.tail
-        return f"{tail.phases[-1].name}, {seconds(tail.at_s)}" if tail is not None and tail.phases else "preparing"
+        if tail is None or not tail.phases:
+            return "preparing"
+        return f"{tail.phases[-1].name}, {seconds(tail.at_s)}{' of virtual time' if tail.virtual else ''}"
 
     @property
     def line(self) -> str:
@@ -125,7 +127,8 @@ class ChartsView(LinesView):
         head = [Text(fitted(read.title, width), style="bold", no_wrap=True)]
         foot = [Text(fitted(told, width), no_wrap=True) for told in (read.followed.verdict,) if told]
         # The line of the cursor is one, too.
-        charts = self._charts.lines(width, height - len(head) - len(foot) - 2, read.followed.unit)
+        virtual = read.followed.tail is not None and read.followed.tail.virtual
+        charts = self._charts.lines(width, height - len(head) - len(foot) - 2, read.followed.unit, virtual=virtual)
         if charts is None:
             return Group(*head, Text(fitted(read.line, width), no_wrap=True), *foot)
         return Group(*head, Text(fitted(read.phase, width), no_wrap=True), *charts, *foot)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, TextIO
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
@@ -309,7 +310,8 @@ class LiveReporter(Reporter):
     def _render_sweep(sweep: SweepProgress) -> list[RenderableType]:
         more = len(sweep.cells) - CELLS_SHOWN_MAX
         lines = [*sweep.cells[:CELLS_SHOWN_MAX], *([f"and {more} more"] if more > 0 else [])]
-        bar = ProgressBar(total=sweep.total, completed=sweep.done, width=SPARKLINE_WIDTH)
+        # A bar ends without an end of line, and the cell's title stands below.
+        bar = Padding(ProgressBar(total=sweep.total, completed=sweep.done, width=SPARKLINE_WIDTH), 0)
         return [_line(sweep.text(), "bold"), bar, *(_line(f"  {line}") for line in lines)]
 
     def _render_cell(self, lines_above: int) -> list[RenderableType]:
