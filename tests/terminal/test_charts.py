@@ -127,6 +127,8 @@ def test_without_colours_the_same_characters(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_text_from_outside_is_one_line() -> None:
-    assert fitted("a\n\tb\x1b[2J", 100) == "a b\\u001b[2J"
+    assert fitted("a\n\tb\x1b[2J", 100) == "a  b\\u001b[2J"
     assert cell_len(fitted("日本語" * 9, 10)) <= 10
+    narrow = fitted("± … 日本" * 50, 20, "ascii")
+    assert narrow.isascii() and len(narrow) <= 20
     assert fitted("µs and …", 100, "ascii") == "us and \\u2026"

@@ -124,14 +124,16 @@ class ChartsView(LinesView):
 
     def _render(self) -> Group:
         read, (width, height) = self._read, self._console.size
-        head = [Text(fitted(read.title, width), style="bold", no_wrap=True)]
-        foot = [Text(fitted(told, width), no_wrap=True) for told in (read.followed.verdict,) if told]
-        # The line of the cursor is one, too.
+
+        def line(text: str, style: str = "") -> Text:
+            return Text(fitted(text, width, self._console.encoding), style=style, no_wrap=True)
+
+        foot = [line(told) for told in (read.followed.verdict,) if told]
         virtual = read.followed.tail is not None and read.followed.tail.virtual
-        charts = self._charts.lines(width, height - len(head) - len(foot) - 2, read.followed.unit, virtual=virtual)
-        if charts is None:
-            return Group(*head, Text(fitted(read.line, width), no_wrap=True), *foot)
-        return Group(*head, Text(fitted(read.phase, width), no_wrap=True), *charts, *foot)
+        # Two lines stand above the charts, and that of the cursor is one, too.
+        charts = self._charts.lines(width, height - len(foot) - 3, read.followed.unit, virtual=virtual)
+        told = read.line if charts is None else read.phase
+        return Group(line(read.title, "bold"), line(told), *(charts or []), *foot)
 
     def show(self, *, began: bool) -> None:
         _, events = self._read.advance(began=began)

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from flatwater.experiment import print_duration, print_left, print_size
 from flatwater.printing import make_console
-from flatwater.terminal import SERIES, Charts, History, Screen
+from flatwater.terminal import SERIES, Charts, History, Screen, can_show, fitted
 
 #: Seconds between two plain lines.
 PLAIN_LINE_S = 10.0
@@ -276,11 +276,6 @@ class PlainReporter(Reporter):
         pass
 
 
-def _line(text: str, style: str = "") -> Text:
-    """A line of the display: it must stay one where the terminal is narrower, so that the charts fit."""
-    return Text(" ".join(text.splitlines()), style=style, no_wrap=True, overflow="ellipsis")
-
-
 class LiveReporter(Reporter):
     """Lines that stay in place: cell, phase, throughput, p95, the time left; charts if they fit, else a sparkline."""
 
@@ -306,19 +301,22 @@ class LiveReporter(Reporter):
         sweep = [] if self._sweep is None else self._render_sweep(self._sweep)
         return Group(*sweep, *(self._render_cell(len(sweep)) if self._title or self._sweep is None else []))
 
-    @staticmethod
-    def _render_sweep(sweep: SweepProgress) -> list[RenderableType]:
+    def _line(self, text: str, style: str = "") -> Text:
+        """A line that stays one where the terminal is narrower, so that the charts fit."""
+        return Text(fitted(text, self._console.width, self._console.encoding), style=style, no_wrap=True)
+
+    def _render_sweep(self, sweep: SweepProgress) -> list[RenderableType]:
         more = len(sweep.cells) - CELLS_SHOWN_MAX
         lines = [*sweep.cells[:CELLS_SHOWN_MAX], *([f"and {more} more"] if more > 0 else [])]
         # A bar ends without an end of line, and the cell's title stands below.
         bar = Padding(ProgressBar(total=sweep.total, completed=sweep.done, width=SPARKLINE_WIDTH), 0)
-        return [_line(sweep.text(), "bold"), bar, *(_line(f"  {line}") for line in lines)]
+        return [self._line(sweep.text(), "bold"), bar, *(self._line(f"  {line}") for line in lines)]
 
     def _render_cell(self, lines_above: int) -> list[RenderableType]:
         left = self._clock.left_text(self._at_s) if self._at_s else ""
-        figures = _line("   ".join(part for part in (self._phase, self._now, self._p95, left) if part))
+        figures = self._line("   ".join(part for part in (self._phase, self._now, self._p95, left) if part))
         bar = ProgressBar(total=1.0, completed=self._share or 0.0, width=SPARKLINE_WIDTH, pulse=self._share is None)
-        return [_line(self._title, "bold"), figures, *self._render_series(lines_above), bar]
+        return [self._line(self._title, "bold"), figures, *self._render_series(lines_above), bar]
 
     def _render_series(self, lines_above: int) -> Sequence[RenderableType]:
         if self._charts is not None:
@@ -327,7 +325,8 @@ class LiveReporter(Reporter):
             room = height - lines_above - 4
             if lines := self._charts.lines(width, room, self._unit, virtual=self._clock.virtual):
                 return lines
-        return [_line(sparkline(list(self._throughputs)), "cyan")]
+        spark = sparkline(list(self._throughputs))
+        return [self._line(spark if can_show(_BARS, self._console.encoding) else "", "cyan")]
 
     def sweep(self, progress: SweepProgress) -> None:
         self._sweep = progress

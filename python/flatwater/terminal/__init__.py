@@ -8,8 +8,8 @@
 `flatwater run` fills the history from what it has just measured, `flatwater watch` from a journal.
 """
 
-from flatwater.terminal.charts import BUSY, SERIES, Charts, charts_of, fitted
+from flatwater.terminal.charts import BUSY, SERIES, Charts, can_show, charts_of, fitted
 from flatwater.terminal.history import History
 from flatwater.terminal.screen import Screen
 
-__all__ = ["BUSY", "SERIES", "Charts", "History", "Screen", "charts_of", "fitted"]
+__all__ = ["BUSY", "SERIES", "Charts", "History", "Screen", "can_show", "charts_of", "fitted"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -169,20 +170,21 @@ def _arranged(drawn: Sequence[list[Text]], side_by_side: int) -> list[Text]:
 
 def fitted(text: str, width: int, encoding: str = "utf-8") -> str:
     """A text from outside as one line that is no wider, whatever is in it."""
-    whole = printable(" ".join(text.split()))
-    if not _can_show("µ…", encoding):
+    whole = printable(re.sub(r"\s", " ", text))
+    if not can_show("µ…", encoding):
         whole = whole.replace("µ", "u").encode(encoding, "backslashreplace").decode(encoding)
     line = Text(whole)
-    line.truncate(width, overflow="ellipsis" if _can_show("…", encoding) else "crop")
+    line.truncate(width, overflow="ellipsis" if can_show("…", encoding) else "crop")
     return line.plain
 
 
 def has_braille(console: Console) -> bool:
     """Whether a console can show braille: its encoding has it, and it is not the kernel's own, whose font has none."""
-    return os.environ.get("TERM") != "linux" and _can_show("⣿", console.encoding)
+    return os.environ.get("TERM") != "linux" and can_show("⣿", console.encoding)
 
 
-def _can_show(text: str, encoding: str) -> bool:
+def can_show(text: str, encoding: str) -> bool:
+    """Whether an encoding has all characters of a text."""
     try:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
