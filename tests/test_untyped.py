@@ -55,14 +55,17 @@ BORDERS = {
     "runner/stack/database/modelled/policy.py": 1,
     # JSON beside a data directory.
     "runner/stack/database/real/copies.py": 1,
+    # The model of a dashboard, which Grafana reads.
+    "serve/grafana.py": 1,
     # JSON beside a snapshot.
     "server/snapshot.py": 1,
     # A new experiment, as TOML.
     "what_if/twin.py": 1,
 }
 
-#: Module and name of aliases that any number of places may use: traces and layouts of charts, which plotly reads.
-FREE = {("flatwater.report.figure", "Json")}
+#: Module and name of aliases that any number of places may use: traces and layouts of charts, which plotly reads, and
+#: panels, which Grafana reads.
+FREE = {("flatwater.report.figure", "Json"), ("flatwater.serve.grafana", "Json")}
 
 #: What has keys and values.
 _DICTIONARIES = ("dict", "Mapping", "MutableMapping")

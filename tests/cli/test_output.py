@@ -36,6 +36,7 @@ IOLOG = "fio version 3 iolog\n0 /dev/sdb add\n0 /dev/sdb open\n100 /dev/sdb writ
 CALLS = {
     "run": ["run", "small.toml", "--out", "new"],
     "resume": ["resume", "small"],
+    "watch": ["watch", "small"],
     "report": ["report", "small", "--out", "new.html"],
     "compare": ["compare", "small", "small"],
     "trend": ["trend", "small"],

@@ -38,6 +38,7 @@ PLACES = [
     ["report", LONG],
     ["report", LONG, "--published", "x.md"],
     ["resume", LONG],
+    ["watch", LONG],
     ["compare", LONG, LONG],
     ["export", LONG, "--to", "x.csv"],
     ["ls", LONG],

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 from collections.abc import Callable
 from contextlib import suppress
+from http.client import HTTPConnection
 
 from lab import Lab
 from observelab import events, intervals, observe, observe_replica, seen, start, stop_applier, told_of_applier
+from waiting import PATIENCE_S
 from watchedlab import WatchedServer
 
 from flatwater._engine import Connection, EngineError
@@ -54,6 +57,26 @@ def test_ctrl_c_ends_it_and_keeps_what_was_seen(lab: Lab, server: WatchedServer)
     ran = running.send(signal.SIGINT)
     assert ran.code == 0 and ran.summary.status == "complete" and ran.summary.samples >= 2
     assert ran.result.manifest.status == "complete"
+
+
+def test_it_is_watched_and_asked_for_its_metrics(lab: Lab, server: WatchedServer) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    running = start(lab, server.url(), "--metrics", f":{port}")
+    seen(running, lambda lines: intervals(lines) >= 2)
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    connection.request("GET", "/metrics")
+    told = connection.getresponse().read().decode()
+    connection.close()
+    assert f'flatwater_checkpoint_age_bytes{{run="{running.out.name}",cell="0",unit="tps"}} ' in told
+    watching = lab.start(running.out, "--json", verb="watch", out=running.out)
+    assert watching.process.stdout is not None
+    first = json.loads(watching.process.stdout.readline())
+    assert first["metrics"].keys() >= {"workload.throughput", "database.checkpoint_age_bytes"}
+    # Ctrl-C is how observing ends, and so it is complete.
+    assert running.send(signal.SIGINT).code == 0
+    assert watching.wait().code == 0
 
 
 def test_a_server_that_dies_and_is_started_again(lab: Lab, server: WatchedServer) -> None:

@@ -153,8 +153,53 @@ def test_a_live_view_shows_where_it_is() -> None:
         assert part in text
 
 
-def test_only_a_terminal_gets_the_live_view() -> None:
+def _rendered(reporter: LiveReporter, console: Console) -> str:
+    lines = console.render_lines(reporter._render(), pad=False)
+    return "\n".join("".join(segment.text for segment in line) for line in lines)
+
+
+def test_a_sweep_and_its_cell_have_lines_of_their_own() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    reporter = LiveReporter(console)
+    reporter.sweep(SweepProgress(1, 1, 0, 3))
+    reporter.cell(2, 3, "threads 8")
+    reporter.close()
+    lines = [line.strip() for line in _rendered(reporter, console).splitlines()]
+    assert lines[0] == "1 of 3 cells done, 1 running" and lines[2] == "cell 2 of 3: threads 8"
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "charts", "drawn"),
+    [(100, 40, True, True), (100, 8, True, False), (39, 40, True, False), (100, 40, False, False)],
+)
+def test_charts_where_they_fit_and_are_wanted(width: int, height: int, charts: bool, drawn: bool) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=width, height=height)
+    reporter = LiveReporter(console, charts=charts)
+    reporter.cell(1, 1, "x", virtual=True)
+    reporter.phase("measure", 60.0)
+    for second in range(1, 4):
+        reporter.interval(float(second), 100.0 * second, "IOPS", 2500.0)
+        reporter.sampled(float(second), {"workload.throughput": 100.0 * second, "workload.latency_p99_us": 9.0})
+    text = _rendered(reporter, console)
+    assert ("throughput 300 IOPS" in text and "p99 latency 9 µs" in text and "in virtual time" in text) == drawn
+    assert ("▃▆█" in text) != drawn  # the small line of throughput, as ever
+    assert len(text.splitlines()) < height
+    # The next cell begins with no line of this one.
+    reporter.cell(2, 2, "y")
+    assert "throughput 300" not in _rendered(reporter, console)
+    reporter.close()
+
+
+def test_only_a_terminal_gets_the_live_view(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(start_reporter(io.StringIO()), PlainReporter)
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    live = start_reporter(terminal)
+    live.close()
+    assert isinstance(live, LiveReporter)
+    monkeypatch.setenv("TERM", "dumb")  # it cannot go back to a line
+    assert isinstance(start_reporter(terminal), PlainReporter)
 
 
 def test_on_a_terminal_the_program_draws_and_leaves_its_lines(lab: Lab) -> None:

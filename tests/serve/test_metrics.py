@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from servelab import started_run, write_seconds
 
 from flatwater._engine import Histogram
@@ -27,7 +28,7 @@ def write_latencies(result: Result, at_s: float, latencies_us: list[int], phase:
 def told(metrics: Metrics, folder: Path) -> str:
     catalogue = Catalogue([folder])
     catalogue.listing(Query())  # what it shows is read
-    text = metrics.text(catalogue.running())
+    text = metrics.text([one.place for one in catalogue.running()])
     assert text.endswith("# EOF\n") and text.count("# EOF") == 1
     return text
 
@@ -54,6 +55,22 @@ def test_a_run_under_way(tmp_path: Path) -> None:
     assert 'flatwater_latency_seconds_count{run="run",cell="0",unit="MiB/s"} 4\n' in text
     total = float(re.findall(r"_sum\{[^}]*\} (\S+)", text)[0])
     assert abs(total - 1830e-6) < 20e-6  # an HdrHistogram has three digits
+
+
+@pytest.mark.parametrize(
+    ("series", "ratio"),
+    [
+        ({"storage__utilisation_pct": 25.0}, 0.25),
+        # The utilisation of a modelled card is the share of its pages that are valid.
+        ({"storage__utilisation_pct": 25.0, "storage__dies_busy_pct": 75.0}, 0.75),
+        ({"storage__member0_busy_pct": 50.0}, 0.5),
+        ({}, None),
+    ],
+)
+def test_how_busy_the_device_is(tmp_path: Path, series: dict[str, float], ratio: float | None) -> None:
+    write_seconds(started_run(tmp_path / "run"), 0, 1, **series)
+    found = re.findall(r"^flatwater_device_busy_ratio\{.*\} (\S+)$", told(Metrics(), tmp_path), re.MULTILINE)
+    assert [float(value) for value in found] == ([ratio] if ratio is not None else [])
 
 
 def test_nothing_runs(two_results: Path) -> None:

@@ -14,7 +14,7 @@ import synthetic
 from servelab import started_run, write_event, write_seconds
 
 from flatwater.errors import UserError
-from flatwater.serve import watch as watch_module
+from flatwater.serve import followed
 from flatwater.serve.watch import Watch
 from flatwater.serve.writers import Writers, open_journals
 
@@ -83,7 +83,7 @@ def test_an_interval_without_a_figure(tmp_path: Path) -> None:
 
 
 def test_the_next_cell_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_module, "JUDGED_S", 0.0)
+    monkeypatch.setattr(followed, "JUDGED_S", 0.0)
     result = started_run(tmp_path / "run", cells=3)
     write_seconds(result, 0, 5, cell=0)
     watch = Watch(result.path, Writers())

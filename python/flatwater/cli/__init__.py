@@ -42,6 +42,20 @@ def _options(
     pass
 
 
+def _without_verbs() -> typer.Typer:
+    app = typer.Typer(
+        name="flatwater",
+        help="What does this stack sustain, and is the line flat? A laboratory for OLTP databases on flash.",
+        no_args_is_help=True,
+        epilog=EXAMPLES,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback()(_options)
+    return app
+
+
 @functools.cache
 def make_app() -> typer.Typer:
     """The program with all its verbs."""
@@ -71,22 +85,15 @@ def make_app() -> typer.Typer:
         trace,
         trend,
         tune_up,
+        watch,
         what_if,
     )
 
-    app = typer.Typer(
-        name="flatwater",
-        help="What does this stack sustain, and is the line flat? A laboratory for OLTP databases on flash.",
-        no_args_is_help=True,
-        epilog=EXAMPLES,
-        rich_markup_mode="rich",
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    )
-    app.callback()(_options)
+    app = _without_verbs()
     for module in (
         run,
         resume,
+        watch,
         report,
         compare,
         trend,

@@ -42,16 +42,20 @@ def complete_either(incomplete: str) -> list[str]:
     return [*complete_experiment(incomplete), *devices]
 
 
-def complete_run(incomplete: str) -> list[str]:
-    """Folders that begin with the typed text, and the urls of the servers of this machine."""
+def complete_folder(incomplete: str) -> list[str]:
+    """Folders that begin with the typed text."""
     typed, _, start = incomplete.rpartition("/")
     prefix = f"{typed}/" if "/" in incomplete else ""
     try:
         beside = [path for path in sorted(Path(prefix or ".").iterdir()) if path.name.startswith(start)]
-        folders = [f"{prefix}{path.name}" for path in beside if path.is_dir() and not path.name.startswith(".")]
+        return [f"{prefix}{path.name}" for path in beside if path.is_dir() and not path.name.startswith(".")]
     except OSError:  # the directory is missing or not readable: there are no completions
-        folders = []
-    return [*folders, *complete_url(incomplete)]
+        return []
+
+
+def complete_run(incomplete: str) -> list[str]:
+    """Folders that begin with the typed text, and the urls of the servers of this machine."""
+    return [*complete_folder(incomplete), *complete_url(incomplete)]
 
 
 def complete_url(incomplete: str) -> list[str]:
@@ -103,6 +107,17 @@ Overrides = Annotated[
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")]
+
+#: Where a run serves its metrics.
+MetricsAt = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        metavar="[HOST]:PORT",
+        help="Serve the run's metrics for Prometheus at /metrics, while it runs. Without HOST for this machine only; "
+        "with one that others reach, they need a token (FLATWATER_METRICS_TOKEN, or the one that is printed).",
+    ),
+]
 
 #: What a verb says, as a document too (`report/document.py`).
 DocumentFile = Annotated[

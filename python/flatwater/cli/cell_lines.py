@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from flatwater.cli.drive_lines import DriveLines
@@ -10,6 +11,8 @@ from flatwater.cli.warned import Warned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
     from types import TracebackType
 
     from flatwater.results import CellSummary
@@ -31,7 +34,7 @@ class CellPrinter:
         """
         from flatwater.runner.progress import start_reporter
 
-        self.reporter = start_reporter()
+        self.reporter = start_reporter(charts=not as_json)
         self._as_json = as_json
         self._names = names
         self._warned = Warned()
@@ -69,6 +72,15 @@ class CellPrinter:
         self._gaps |= {f"not recorded: {gap.text}": None for gap in summary.gaps}
         if self._then is not None:
             self._then(summary)
+
+
+def metrics_at(address: str | None, folder: Path, printer: CellPrinter) -> AbstractContextManager[None]:
+    """The metrics of the run in a folder, served as long as the `with` lasts. Errors: UserError for the address."""
+    if address is None:
+        return nullcontext()
+    from flatwater.serve.exporter import exporting
+
+    return exporting(address, folder, printer.reporter.note)
 
 
 def cell_json(summary: CellSummary, experiment: str = "") -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.cli.arguments import Json, complete_url
+from flatwater.cli.arguments import Json, MetricsAt, complete_url
 from flatwater.cli.observing import DEFAULT_FOR, Asked, For, Out, Samples, Unit, cost_line, observe_server
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def verb(
     unit: Unit = None,
     samples: Samples = False,
     out: Out = None,
+    metrics: MetricsAt = None,
     as_json: Json = False,
 ) -> None:
     """Watch a running server under its own load, and change no setting of it.
@@ -62,7 +63,7 @@ def verb(
 
     seen: list[CellSummary] = []
     with CellPrinter(as_json=as_json, then=seen.append) as printer:
-        folder = observe_server(Asked(url, for_, unit, out, samples), printer)
+        folder = observe_server(Asked(url, for_, unit, out, samples, metrics), printer)
     if as_json:
         return
     for summary in seen:

@@ -53,6 +53,8 @@ class Asked:
     unit: str | None = None
     out: Path | None = None
     samples: bool = False
+    #: Where the metrics are served: [HOST]:PORT; None: nowhere.
+    metrics: str | None = None
 
 
 def is_url(written: str) -> bool:
@@ -65,6 +67,7 @@ def observe_server(asked: Asked, printer: CellPrinter) -> Path:
 
     Errors: UserError, FlatwaterError; Interrupted if nothing was observed.
     """
+    from flatwater.cli.cell_lines import metrics_at
     from flatwater.errors import FlatwaterError, Interrupted, UserError
     from flatwater.experiment.units import parse_duration
     from flatwater.runner.observation import observe, plan_observation
@@ -79,7 +82,8 @@ def observe_server(asked: Asked, printer: CellPrinter) -> Path:
         raise UserError(str(error), where="--for", hint="30s, 10m, 24h") from None
     experiment = plan_observation(asked.url, length_s, asked.unit, samples=asked.samples)
     folder = asked.out or default_folder(experiment)
-    outcome = observe(experiment, folder, printer.reporter, printer.print)
+    with metrics_at(asked.metrics, folder, printer):
+        outcome = observe(experiment, folder, printer.reporter, printer.print)
     if outcome.status == "interrupted":
         raise Interrupted("interrupted before anything was observed")
     if outcome.status == "failed":

@@ -27,6 +27,8 @@ class RunRequest:
     load_on: str | None = None
     #: Modelled cells in parallel; None: one for each core.
     jobs: int | None = None
+    #: Where the metrics of the run are served: [HOST]:PORT; None: nowhere.
+    metrics: str | None = None
     #: Print JSON and nothing else.
     as_json: bool = False
     #: Run thousands of cells without asking.
@@ -47,5 +49,8 @@ class RunRequest:
 
     @property
     def resume_options(self) -> list[str]:
-        """Options with which `flatwater resume` prints as this run did."""
-        return ["--json"] if self.as_json else []
+        """Options with which `flatwater resume` prints, and is asked, as this run was."""
+        from flatwater.results.started import shell_word
+
+        metrics = ["--metrics", shell_word(self.metrics)] if self.metrics is not None else []
+        return [*(["--json"] if self.as_json else []), *metrics]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flatwater.cli.arguments import MetricsAt
+
 if TYPE_CHECKING:
     from flatwater.experiment.collection import Collection
 
@@ -39,6 +41,7 @@ def verb(
         int | None,
         typer.Option("--jobs", "-j", metavar="N", min=1, help="Modelled cells at once: as when it was begun."),
     ] = None,
+    metrics: MetricsAt = None,
 ) -> None:
     """Go on with a run that was killed, interrupted or failed.
 
@@ -68,6 +71,7 @@ def verb(
             on=on or started.on,
             load_on=load_on or started.load_on,
             jobs=jobs or started.jobs,
+            metrics=metrics,
             as_json=as_json,
             yes=True,
             resume=True,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.cli.arguments import ExperimentFiles, Overrides
-from flatwater.cli.cell_lines import CellPrinter
+from flatwater.cli.arguments import ExperimentFiles, MetricsAt, Overrides
+from flatwater.cli.cell_lines import CellPrinter, metrics_at
 from flatwater.cli.load_hosts import load_hosts, require_division
 from flatwater.cli.precautions import (
     only_like_figures,
@@ -36,6 +36,8 @@ flatwater run my.toml --set workload.threads=16 --json > cells.jsonl
 flatwater resume results/monday
 
 flatwater run my.toml --jobs 1
+
+flatwater run my.toml --metrics :9100
 
 flatwater run my.toml --on tcp://scheduler:8786
 
@@ -91,6 +93,7 @@ def verb(
         int | None,
         typer.Option("--jobs", "-j", metavar="N", min=1, help="Modelled cells at once; as many as cores if not given."),
     ] = None,
+    metrics: MetricsAt = None,
 ) -> None:
     """Run an experiment into a result folder, or with --all many modelled ones."""
     request = RunRequest(
@@ -101,6 +104,7 @@ def verb(
         on=on,
         load_on=load_on,
         jobs=jobs,
+        metrics=metrics,
         as_json=as_json,
         yes=yes,
         resume=resume,
@@ -130,7 +134,8 @@ def run(request: RunRequest) -> None:
     warn_of_baseline(experiment)
     folder = request.out or default_folder(experiment)
     started = Started(request.on, request.jobs, request.load_on)
-    with CellPrinter(as_json=request.as_json, names=experiment.report.names) as printer:
+    printing = CellPrinter(as_json=request.as_json, names=experiment.report.names)
+    with printing as printer, metrics_at(request.metrics, folder, printer):
         if (written := written_text(experiment)) is not None:
             printer.note(written)
         outcome = run_experiment(

@@ -20,6 +20,8 @@ flatwater serve results /mnt/old --port 0     any free port
 
 ssh -L 8765:localhost:8765 db1 flatwater serve results     of another machine
 
+flatwater serve --grafana > flatwater.json     a dashboard for Grafana
+
 flatwater serve --host 0.0.0.0         others may look, with the token of the printed address
 """
 
@@ -39,6 +41,9 @@ def verb(
     host: Annotated[
         str, typer.Option(help="Whom to listen for. Other than this machine's own address, it takes a token.")
     ] = "127.0.0.1",
+    grafana: Annotated[
+        bool, typer.Option("--grafana", help="Print a dashboard of /metrics to import into Grafana, and end.")
+    ] = False,
 ) -> None:
     """Show results, and runs while they are made, in a browser.
 
@@ -47,6 +52,13 @@ def verb(
 
     It only reads: nothing is written into a result, and nothing else of the folders is shown. Ctrl-C ends it.
     """
+    if grafana:
+        import json
+
+        from flatwater.serve.grafana import dashboard
+
+        typer.echo(json.dumps(dashboard(), indent=2))
+        return
     from flatwater.serve import serve
 
     serve(folders or [DEFAULT_FOLDER], host, port, _tell)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flatwater.cli.cell_lines import CellPrinter
+from flatwater.cli.cell_lines import CellPrinter, metrics_at
 from flatwater.cli.precautions import only_like_figures, require_few_cells, warn_of_baseline, warn_of_shortfall
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run_collection(collection: Collection, folder: Path, request: RunRequest) ->
     """Runs the missing cells of a collection into a folder. Errors: FlatwaterError when one failed, Interrupted."""
     from flatwater.runner.several import run_several
 
-    with CellPrinter(as_json=request.as_json) as printer:
+    with CellPrinter(as_json=request.as_json) as printer, metrics_at(request.metrics, folder, printer):
 
         def print_cell(name: str, summary: CellSummary, done: int, total: int) -> None:
             printer.print(summary, done, total, name)

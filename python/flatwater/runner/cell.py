@@ -295,6 +295,7 @@ class CellRunner:
             unit = self._experiment.workload.unit
             p95_us = metrics.get("workload.latency_p95_us")
             self._reporter.interval(end_s - phase_start_s, throughput, unit, p95_us)
+            self._reporter.sampled(journal.at_s, metrics)
             if schedule is not None and stop_by is None and schedule.over(start_s, end_s, throughput):
                 run.stop()
                 stop_by = time.monotonic() + DRAIN_PATIENCE_S

@@ -8,17 +8,18 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TextIO
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from flatwater.experiment import print_duration, print_left, print_size
 from flatwater.printing import make_console
+from flatwater.terminal import SERIES, Charts, History, Screen, can_show, fitted
 
 #: Seconds between two plain lines.
 PLAIN_LINE_S = 10.0
@@ -119,6 +120,10 @@ class Reporter(Protocol):
         """An interval ended, `at_s` seconds into the phase."""
         ...
 
+    def sampled(self, time_s: float, metrics: Mapping[str, float]) -> None:
+        """All that was recorded of an interval, which ended at `time_s` of the cell's time."""
+        ...
+
     def note(self, text: str) -> None:
         """A note for the user, in one line."""
         ...
@@ -128,11 +133,12 @@ class Reporter(Protocol):
         ...
 
 
-def start_reporter(stream: TextIO | None = None) -> Reporter:
-    """The reporter for standard error: live on a terminal, else plain."""
+def start_reporter(stream: TextIO | None = None, *, charts: bool = True) -> Reporter:
+    """The reporter for standard error: live on a terminal, with charts if they are wanted and fit, else plain."""
     stream = stream or sys.stderr
     console = make_console(stream)
-    return LiveReporter(console) if console.is_terminal else PlainReporter(stream)
+    # A terminal that is one (TERM=dumb) cannot go back to a line that it has.
+    return LiveReporter(console, charts=charts) if console.is_interactive else PlainReporter(stream)
 
 
 def latency_text(latency_us: float | None) -> str:
@@ -188,6 +194,9 @@ class SilentReporter(Reporter):
         pass
 
     def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
+        pass
+
+    def sampled(self, time_s: float, metrics: Mapping[str, float]) -> None:
         pass
 
     def note(self, text: str) -> None:
@@ -257,6 +266,9 @@ class PlainReporter(Reporter):
             figures = f"{throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{', ' if left else ''}{left}"
             self._line(f"  {self._phase} {at_s:.0f} s: {figures}")
 
+    def sampled(self, time_s: float, metrics: Mapping[str, float]) -> None:
+        pass
+
     def note(self, text: str) -> None:
         self._line(f"  {text}")
 
@@ -265,9 +277,9 @@ class PlainReporter(Reporter):
 
 
 class LiveReporter(Reporter):
-    """A few lines that stay in place: cell, phase, throughput, p95, a sparkline, the time left."""
+    """Lines that stay in place: cell, phase, throughput, p95, the time left; charts if they fit, else a sparkline."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, charts: bool = True) -> None:
         self._console = console
         self._title = ""
         self._phase = "starting"
@@ -276,31 +288,45 @@ class LiveReporter(Reporter):
         self._rows = _RowRate()
         self._at_s = 0.0
         self._now = ""
+        self._unit = ""
         self._p95 = ""
         self._share: float | None = None
         self._sweep: SweepProgress | None = None
         self._throughputs: deque[float] = deque(maxlen=SPARKLINE_WIDTH)
-        self._live = Live(console=console, refresh_per_second=4, transient=True, get_renderable=self._render)
-        self._live.start()
+        self._history = History(SERIES)
+        self._charts = Charts(console, self._history) if charts else None
+        self._screen = Screen(console, self._render)
 
     def _render(self) -> Group:
         sweep = [] if self._sweep is None else self._render_sweep(self._sweep)
-        return Group(*sweep, *(self._render_cell() if self._title or self._sweep is None else []))
+        return Group(*sweep, *(self._render_cell(len(sweep)) if self._title or self._sweep is None else []))
 
-    @staticmethod
-    def _render_sweep(sweep: SweepProgress) -> list[RenderableType]:
+    def _line(self, text: str, style: str = "") -> Text:
+        """A line that stays one where the terminal is narrower, so that the charts fit."""
+        return Text(fitted(text, self._console.width, self._console.encoding), style=style, no_wrap=True)
+
+    def _render_sweep(self, sweep: SweepProgress) -> list[RenderableType]:
         more = len(sweep.cells) - CELLS_SHOWN_MAX
         lines = [*sweep.cells[:CELLS_SHOWN_MAX], *([f"and {more} more"] if more > 0 else [])]
-        bar = ProgressBar(total=sweep.total, completed=sweep.done, width=SPARKLINE_WIDTH)
-        return [Text(sweep.text(), style="bold"), bar, *(Text(f"  {line}") for line in lines)]
+        # A bar ends without an end of line, and the cell's title stands below.
+        bar = Padding(ProgressBar(total=sweep.total, completed=sweep.done, width=SPARKLINE_WIDTH), 0)
+        return [self._line(sweep.text(), "bold"), bar, *(self._line(f"  {line}") for line in lines)]
 
-    def _render_cell(self) -> list[RenderableType]:
-        figures = Table.grid(padding=(0, 3))
+    def _render_cell(self, lines_above: int) -> list[RenderableType]:
         left = self._clock.left_text(self._at_s) if self._at_s else ""
-        figures.add_row(self._phase, self._now, self._p95, left)
-        spark = Text(sparkline(list(self._throughputs)), style="cyan")
+        figures = self._line("   ".join(part for part in (self._phase, self._now, self._p95, left) if part))
         bar = ProgressBar(total=1.0, completed=self._share or 0.0, width=SPARKLINE_WIDTH, pulse=self._share is None)
-        return [Text(self._title, style="bold"), figures, spark, bar]
+        return [self._line(self._title, "bold"), figures, *self._render_series(lines_above), bar]
+
+    def _render_series(self, lines_above: int) -> Sequence[RenderableType]:
+        if self._charts is not None:
+            width, height = self._console.size
+            # Title, figures, bar, and the line of the cursor.
+            room = height - lines_above - 4
+            if lines := self._charts.lines(width, room, self._unit, virtual=self._clock.virtual):
+                return lines
+        spark = sparkline(list(self._throughputs))
+        return [self._line(spark if can_show(_BARS, self._console.encoding) else "", "cyan")]
 
     def sweep(self, progress: SweepProgress) -> None:
         self._sweep = progress
@@ -309,6 +335,7 @@ class LiveReporter(Reporter):
         self._clock.virtual = virtual
         self._title = f"cell {number} of {total}: {label}"
         self._throughputs.clear()
+        self._history.clear()
 
     def phase(self, name: str, length_s: float | None) -> None:
         self._phase, self._length_s = name, length_s
@@ -327,13 +354,17 @@ class LiveReporter(Reporter):
 
     def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
         self._at_s = at_s
+        self._unit = unit
         self._now, self._p95 = f"{throughput:,.0f} {unit}", f"p95 {latency_text(p95_us)}"
         self._throughputs.append(throughput)
         if self._length_s:
             self._share = min(1.0, at_s / self._length_s)
 
+    def sampled(self, time_s: float, metrics: Mapping[str, float]) -> None:
+        self._history.add(time_s, metrics)
+
     def note(self, text: str) -> None:
-        self._console.print(text, highlight=False)
+        self._screen.note(text)
 
     def close(self) -> None:
-        self._live.stop()
+        self._screen.close()

@@ -11,9 +11,12 @@
     drawn.py        reports and comparisons, drawn when they are asked for and kept for a while
     writers.py      which process writes a result
     tail.py         what the journal of a cell has said so far
+    followed.py     a run under way: its cell, what it recorded, whether it lives
     watch.py        one run while it is made, as messages for its page
     hub.py          who watches which run
     metrics.py      the runs under way, as OpenMetrics
+    grafana.py      a dashboard of them for Grafana
+    exporter.py     --metrics: a run that serves its own
 
 Nothing is written into a result, and nothing that is not a result is shown. Results come from anywhere: all text is
 escaped, and no text of an address becomes a path.

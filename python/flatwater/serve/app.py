@@ -132,7 +132,7 @@ class Pages:
     async def metrics(self, request: Request) -> Response:
         """The runs under way, for Prometheus."""
         running = await run_in_threadpool(self._catalogue.running)
-        text = await run_in_threadpool(self._metrics.text, running)
+        text = await run_in_threadpool(self._metrics.text, [one.place for one in running])
         return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
     async def _find(self, key: str) -> Listed:

@@ -109,9 +109,7 @@ class Guard:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._access.knows(hosts[0]):
-            return _refused(
-                403, "This server does not answer to that name. Open the address that flatwater serve told."
-            )
+            return _refused(403, "This server does not answer to that name. Open the address that flatwater told.")
         origins = headers.getlist("origin")
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins) or _comes_from_elsewhere(headers):
             return _refused(403, "A page of another origin asked for this.")
@@ -134,7 +132,10 @@ class Guard:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if access.accepts(kept) or (kind.lower() == "bearer" and access.accepts(bearer.strip())):
             return None
-        return _refused(401, "Open the whole address that flatwater serve told, with the token in it.")
+        return _refused(
+            401,
+            "Open the whole address that flatwater told, with the token in it, or send authorization: Bearer TOKEN.",
+        )
 
 
 def _cookie(headers: Headers, name: str) -> str:

@@ -10,14 +10,17 @@ import base64
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from flatwater._engine import Histogram
 from flatwater.errors import FlatwaterError
 from flatwater.results import Cell, open_result
 from flatwater.results.phases import MEASURE
 from flatwater.results.stored import exists
-from flatwater.serve.listed import Listed
+from flatwater.serve.folders import Place
 from flatwater.serve.tail import Lines
+from flatwater.terminal import BUSY
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #: Upper ends of the buckets, seconds: 1, 2 and 5 of each decade, from what memory takes to what a stall takes.
@@ -27,14 +30,41 @@ RUNS_MAX = 32
 KEPT_S = 120.0
 #: Requests that only support the others, as the summary counts them.
 _SERVING = ("connect", "fsync")
-#: Series that are told: name of the metric, help, series of the journal, factor.
-_GAUGES = (
-    ("throughput", "Throughput of the last interval, in the unit of the label.", "workload.throughput", 1.0),
-    ("checkpoint_age_bytes", "Redo log since the last checkpoint.", "database.checkpoint_age_bytes", 1.0),
-    ("checkpoint_age_max_bytes", "The limit of the checkpoint age.", "database.checkpoint_age_max_bytes", 1.0),
-    ("dirty_ratio", "Dirty share of the buffer pool.", "database.dirty_pct", 0.01),
-    ("device_busy_ratio", "Share of the time in which the device was busy.", "storage.utilisation_pct", 0.01),
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of metrics: its name without that of this program, its type, what it is."""
+
+    short: str
+    type: Literal["gauge", "histogram"]
+    about: str
+    #: Of a gauge of a run: the series of the journal, the first that it has, and the factor from its unit.
+    series: tuple[str, ...] = ()
+    factor: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """The name that is told."""
+        return f"flatwater_{self.short}"
+
+
+_AGE, _AGE_MAX = "database.checkpoint_age_bytes", "database.checkpoint_age_max_bytes"
+#: All that is told.
+FAMILIES = (
+    Family("runs", "gauge", "Runs under way."),
+    Family("throughput", "gauge", "That of the last interval, in the unit of the label.", ("workload.throughput",)),
+    Family("checkpoint_age_bytes", "gauge", "Redo log since the last checkpoint.", (_AGE,)),
+    Family("checkpoint_age_max_bytes", "gauge", "The limit of the checkpoint age.", (_AGE_MAX,)),
+    Family("dirty_ratio", "gauge", "Dirty share of the buffer pool.", ("database.dirty_pct",), 0.01),
+    Family("device_busy_ratio", "gauge", "Share of the time in which the device was busy.", BUSY, 0.01),
+    Family("latency_seconds", "histogram", "Latency of all requests of the measured time."),
 )
+
+
+def family(short: str) -> Family:
+    """The family of a short name. Errors: KeyError."""
+    return {one.short: one for one in FAMILIES}[short]
 
 
 class _Run:
@@ -78,7 +108,7 @@ class Metrics:
         self._lock = threading.Lock()
         self._runs: dict[str, _Run] = {}
 
-    def text(self, running: Sequence[Listed]) -> str:
+    def text(self, running: Sequence[Place]) -> str:
         """The runs under way. One that cannot be read is left out."""
         with self._lock:
             now = time.monotonic()
@@ -89,12 +119,12 @@ class Metrics:
                     del self._runs[key]
             return "".join(f"{line}\n" for line in _lines(found))
 
-    def _follow(self, one: Listed) -> _Run | None:
-        key = one.place.key
+    def _follow(self, one: Place) -> _Run | None:
+        key = one.key
         try:
             run = self._runs.get(key)
             if run is None or exists(run.cell.folder / "summary.json"):
-                cells = open_result(one.place.path).cells
+                cells = open_result(one.path).cells
                 under_way = [cell for cell in cells if exists(cell.journal) and cell.summary is None]
                 if not under_way:
                     return None
@@ -107,43 +137,45 @@ class Metrics:
         return run
 
 
-def _lines(found: Sequence[tuple[Listed, _Run]]) -> Iterator[str]:
-    yield "# TYPE flatwater_runs gauge"
-    yield "# HELP flatwater_runs Runs under way."
-    yield f"flatwater_runs {len(found)}"
-    for name, about, series, factor in _GAUGES:
-        told = [(one, run, value) for one, run in found if (value := run.last.get(series)) is not None]
-        if told:
-            yield f"# TYPE flatwater_{name} gauge"
-            yield f"# HELP flatwater_{name} {about}"
-        for one, run, value in told:
-            yield f"flatwater_{name}{{{_labels(one, run)}}} {value * factor!r}"
-    measured = [(one, run) for one, run in found if run.latency.count()]
-    if measured:
-        yield "# TYPE flatwater_latency_seconds histogram"
-        yield "# UNIT flatwater_latency_seconds seconds"
-        yield "# HELP flatwater_latency_seconds Latency of all requests of the measured time."
-    for one, run in measured:
-        yield from _histogram(_labels(one, run), run)
+def _lines(found: Sequence[tuple[Place, _Run]]) -> Iterator[str]:
+    for one in FAMILIES:
+        samples = list(_samples(one, found))
+        if not samples:
+            continue
+        yield f"# TYPE {one.name} {one.type}"
+        if one.name.endswith("_seconds"):
+            yield f"# UNIT {one.name} seconds"
+        yield f"# HELP {one.name} {one.about}"
+        yield from samples
     yield "# EOF"
 
 
-def _histogram(labels: str, run: _Run) -> Iterator[str]:
+def _samples(one: Family, found: Sequence[tuple[Place, _Run]]) -> Iterator[str]:
+    if one.short == "runs":
+        yield f"{one.name} {len(found)}"
+    for place, run in found:
+        if one.type == "histogram" and run.latency.count():
+            yield from _histogram(one.name, _labels(place, run), run)
+        elif (value := next((run.last[name] for name in one.series if name in run.last), None)) is not None:
+            yield f"{one.name}{{{_labels(place, run)}}} {value * one.factor!r}"
+
+
+def _histogram(name: str, labels: str, run: _Run) -> Iterator[str]:
     buckets, at, below = run.latency.buckets(), 0, 0
     for end_s in BUCKETS_S:
         while at < len(buckets) and buckets[at][0] <= end_s * 1e9:
             below += buckets[at][1]
             at += 1
-        yield f'flatwater_latency_seconds_bucket{{{labels},le="{end_s:.6g}"}} {below}'
-    yield f'flatwater_latency_seconds_bucket{{{labels},le="+Inf"}} {run.latency.count()}'
-    yield f"flatwater_latency_seconds_count{{{labels}}} {run.latency.count()}"
-    yield f"flatwater_latency_seconds_sum{{{labels}}} {run.sum_s!r}"
+        yield f'{name}_bucket{{{labels},le="{end_s:.6g}"}} {below}'
+    yield f'{name}_bucket{{{labels},le="+Inf"}} {run.latency.count()}'
+    yield f"{name}_count{{{labels}}} {run.latency.count()}"
+    yield f"{name}_sum{{{labels}}} {run.sum_s!r}"
 
 
-def _labels(one: Listed, run: _Run) -> str:
+def _labels(one: Place, run: _Run) -> str:
     workload = run.cell.result.experiment.get("workload")
     unit = workload.get("unit") if isinstance(workload, dict) else None
-    told = {"run": one.place.name, "cell": str(run.cell.index), "unit": unit if isinstance(unit, str) else ""}
+    told = {"run": one.name, "cell": str(run.cell.index), "unit": unit if isinstance(unit, str) else ""}
     return ",".join(f'{name}="{_escaped(value)}"' for name, value in told.items())
 
 

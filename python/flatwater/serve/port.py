@@ -18,12 +18,12 @@ SILENT_MS = 20_000
 WAITING_BYTES = 128 * 1024
 
 
-def open_port(host: str, port: int) -> socket.socket:
-    """A socket that is bound to the port; port 0 is any free one.
+def open_port(host: str, port: int, where: str | None = None) -> socket.socket:
+    """A socket that is bound to the port; port 0 is any free one. `where`: the option that has both, for errors.
 
     Errors: UserError if it is taken (by whom, as far as it can be seen), or if the host is none of this machine.
     """
-    family, address = _resolve(host, port)
+    family, address = _resolve(host, port, where)
     found = socket.socket(family, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -34,7 +34,7 @@ def open_port(host: str, port: int) -> socket.socket:
         found.listen(1024)
     except OSError as error:
         found.close()
-        raise _explained(error, host, port) from None
+        raise _explained(error, host, port, where) from None
     found.setblocking(False)
     return found
 
@@ -44,18 +44,20 @@ def is_loopback(opened: socket.socket) -> bool:
     return ipaddress.ip_address(opened.getsockname()[0].partition("%")[0]).is_loopback
 
 
-def _resolve(host: str, port: int) -> tuple[int, Any]:
+def _resolve(host: str, port: int, where: str | None) -> tuple[int, Any]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "this is no name"
-        raise UserError(f"there is no such host: {why}", where=f"--host {host}", hint="127.0.0.1, or 0.0.0.0") from None
+        raise UserError(
+            f"there is no such host: {why}", where=where or f"--host {host}", hint="127.0.0.1, or 0.0.0.0"
+        ) from None
     family, _, _, _, address = found[0]
     return family, address
 
 
-def _explained(error: OSError, host: str, port: int) -> UserError:
-    where = f"--port {port}"
+def _explained(error: OSError, host: str, port: int, given: str | None) -> UserError:
+    where = given or f"--port {port}"
     if error.errno == errno.EADDRINUSE:
         return UserError(
             f"the port is taken by {_user_of(port)}", where=where, hint="another one, or 0 for any free one"
@@ -63,8 +65,10 @@ def _explained(error: OSError, host: str, port: int) -> UserError:
     if error.errno == errno.EACCES:
         return UserError("this user may not listen there", where=where, hint="a port from 1024 on")
     if error.errno == errno.EADDRNOTAVAIL:
-        return UserError("no address of this machine", where=f"--host {host}", hint="127.0.0.1, or 0.0.0.0 for all")
-    return UserError(f"cannot listen: {error.strerror}", where=f"{where} --host {host}")
+        return UserError(
+            "no address of this machine", where=given or f"--host {host}", hint="127.0.0.1, or 0.0.0.0 for all"
+        )
+    return UserError(f"cannot listen: {error.strerror}", where=given or f"{where} --host {host}")
 
 
 def _user_of(port: int) -> str:

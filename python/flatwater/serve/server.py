@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from flatwater.errors import UserError
 from flatwater.serve.app import make_app
@@ -64,7 +65,8 @@ def serve(roots: Sequence[Path], host: str, port: int, tell: Callable[[Served], 
         address, number = opened.getsockname()[:2]
         # A name that leads to this machine only is not answered to: whoever gave it may let it lead elsewhere.
         access = Access(host if reachable or host == "localhost" else address, number, token)
-        asyncio.run(_serve(opened, access, Catalogue(roots), lambda: tell(Served(roots, _url(access), reachable))))
+        url = url_of(access) + (f"?token={token}" if token is not None else "")
+        asyncio.run(_serve(opened, access, Catalogue(roots), lambda: tell(Served(roots, url, reachable))))
 
 
 def _allow_many_viewers() -> None:
@@ -75,31 +77,17 @@ def _allow_many_viewers() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _url(access: Access) -> str:
+def url_of(access: Access) -> str:
+    """The address where a server answers, as another program asks for it."""
     # All addresses are no address: another machine asks for this one by its name.
     host = socket.gethostname() if access.host in ("0.0.0.0", "::") else access.host  # noqa: S104 - asked, not bound
     host = f"[{host}]" if ":" in host else host
-    return f"http://{host}:{access.port}/" + (f"?token={access.token}" if access.token is not None else "")
+    return f"http://{host}:{access.port}/"
 
 
 async def _serve(opened: socket.socket, access: Access, catalogue: Catalogue, told: Callable[[], None]) -> None:
     hub = Hub(Writers())
-    app = make_app(catalogue, hub, access)
-    server = _Server(
-        uvicorn.Config(
-            app,
-            # What fails is told in the page; a bug is told on standard error.
-            log_config=None,
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            lifespan="off",
-            ws="none",
-            timeout_graceful_shutdown=ENDING_S,
-        ),
-        told,
-    )
+    server = Server(configured(make_app(catalogue, hub, access)), told)
     ending: set[asyncio.Task[None]] = set()
 
     def end() -> None:
@@ -124,7 +112,23 @@ async def _serve(opened: socket.socket, access: Access, catalogue: Catalogue, to
             loop.remove_signal_handler(number)
 
 
-class _Server(uvicorn.Server):
+def configured(app: ASGIApp) -> uvicorn.Config:
+    """How an application is served."""
+    return uvicorn.Config(
+        app,
+        # What fails is told in the page; a bug is told on standard error.
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=ENDING_S,
+    )
+
+
+class Server(uvicorn.Server):
     """uvicorn without its own way to end: it would send itself the signal again, as if nobody had heard it."""
 
     def __init__(self, config: uvicorn.Config, told: Callable[[], None]) -> None:
@@ -133,7 +137,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leaves the signals to `_serve`."""
+        """Leaves the signals to whoever serves."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -92,6 +92,8 @@ class Tail(Cell):
         self._events: list[Event] = []
         #: Intervals that were read, also those that were thinned since.
         self.rows = 0
+        #: Whether its time is computed.
+        self.virtual = False
 
     def close(self) -> None:
         """Lets the journal go; what was read stays."""
@@ -114,6 +116,7 @@ class Tail(Cell):
         if "metrics" not in line:
             return
         add_to_phases(self._phases, line)
+        self.virtual = line.get("cpu_s", 0.0) is None
         metrics = line["metrics"]
         for name in self._wanted & metrics.keys() - self.columns.keys():
             self.columns[name] = array("d", [math.nan]) * len(self.times)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from flatwater.experiment import Experiment
 from flatwater.results.phases import MEASURE, WARMUP
@@ -61,6 +61,9 @@ class Following(Reporter):
 
     def loaded(self, done: int, total: int) -> None:
         self._reporter.loaded(done, total)
+
+    def sampled(self, time_s: float, metrics: Mapping[str, float]) -> None:
+        self._reporter.sampled(time_s, metrics)
 
     def note(self, text: str) -> None:
         self._reporter.note(text)

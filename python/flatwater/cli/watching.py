@@ -1,0 +1,123 @@
+"""Watching a run: which one, until when, and what is told of it."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from flatwater.cli.cell_lines import CELLS_PRINTED, bound_line, cell_line
+from flatwater.cli.watch_views import View, make_view
+from flatwater.errors import FlatwaterError, Interrupted, UserError
+from flatwater.results import Result, open_result
+from flatwater.results.opening import read_manifest, require_result
+from flatwater.results.started import resume_command, shell_word
+from flatwater.results.stored import exists
+from flatwater.serve.folders import find_results
+from flatwater.serve.followed import Followed, seems_alive
+from flatwater.serve.writers import Writers
+from flatwater.terminal import SERIES
+
+#: Where `flatwater run` puts its results.
+RESULTS = Path("results")
+#: Seconds between two looks at the journal: runs write a line an interval, which is a second.
+LOOK_S = 1.0
+
+
+def find_run(given: Path | None) -> Path:
+    """The run that is meant: the given one, or the newest one under way in a folder. Errors: UserError."""
+    if given is not None and (exists(given / "flatwater.json") or not given.is_dir()):
+        require_result(given)
+        return given
+    writers = Writers()
+    places = [given] if given is not None else [RESULTS, Path()]
+    for folder in places:
+        if (found := _newest(folder, writers)) is not None:
+            return found
+    raise UserError(
+        "no run is under way here" if given is None else "no run is under way in it",
+        where=str(given or Path.cwd()),
+        hint="flatwater watch RESULT, with the folder that was given to --out; flatwater ls lists the runs",
+    )
+
+
+def _newest(folder: Path, writers: Writers) -> Path | None:
+    """The run below a folder that began last, of those under way."""
+    found = []
+    for place in find_results([folder.absolute()]):
+        try:
+            manifest = read_manifest(place.path)
+        except FlatwaterError:
+            continue  # it is damaged, or of a newer flatwater
+        if manifest.status == "running" and seems_alive(place.path, writers):
+            found.append((manifest.created_at, place.path))
+    return max(found)[1] if found else None
+
+
+def watch(path: Path, *, as_json: bool) -> None:
+    """Follows a run to its end, and tells its verdicts. Errors: UserError, FlatwaterError, Interrupted."""
+    followed = Followed(path, Writers(), SERIES)
+    status = followed.result.manifest.status
+    if status != "running":
+        resume = status in ("interrupted", "failed") and followed.result.manifest.source == "run"
+        hint = f"to go on: {resume_command(path)}" if resume else f"flatwater report {shell_word(str(path))}"
+        raise UserError(f"the run is over: {status}", where=str(path), hint=hint)
+    # Not at once, so that the terminal is left as it was.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    view: View | None = None
+    try:
+        view = make_view(followed, as_json=as_json)
+        _follow(followed, view, path)
+    except KeyboardInterrupt:
+        raise Interrupted("the watching was ended, and the run goes on") from None
+    finally:
+        if view is not None:
+            view.close()
+        followed.close()
+        signal.signal(signal.SIGTERM, before)
+    _tell_end(path, view)
+
+
+def _follow(followed: Followed, view: View, path: Path) -> None:
+    """Shows what is new, until the run is over."""
+    while True:
+        began = followed.advance()
+        state = followed.state()
+        if state.word == "stopped":
+            raise FlatwaterError(
+                f"the run died: {state.why}; what was recorded is kept",
+                where=str(path),
+                hint=f"to go on: {resume_command(path)}",
+            )
+        view.show(began=began)
+        if state.word == "ended":
+            return
+        time.sleep(LOOK_S)
+
+
+def _tell_end(path: Path, view: View) -> None:
+    """Tells the verdicts. Errors: FlatwaterError unless the run completed."""
+    result = open_result(path)
+    status = result.manifest.status
+    places = [f"result: {path}", f"report: flatwater report {shell_word(str(path))}"]
+    view.end(status, [*verdict_lines(result), *places])
+    if status == "complete":
+        return
+    failed = [cell.summary.error for cell in result.cells if cell.summary is not None and cell.summary.error]
+    why = f": {failed[0]}" if failed else ""
+    told = f"the run failed{why}" if status == "failed" else "the run was interrupted; what was measured is kept"
+    raise FlatwaterError(told, where=str(path), hint=f"to go on: {resume_command(path)}")
+
+
+def verdict_lines(result: Result) -> Iterator[str]:
+    """Each cell that is over, as the run told it."""
+    total = len(result.cells)
+    for cell in result.cells:
+        summary = cell.summary
+        if summary is None or (total > CELLS_PRINTED and summary.status != "failed"):
+            continue
+        label = cell.label if total > 1 else ""
+        yield cell_line(summary, cell.index + 1, total, label)
+        if (bound := bound_line(summary, label)) is not None:
+            yield bound
