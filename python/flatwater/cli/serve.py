@@ -21,6 +21,8 @@ flatwater serve results /mnt/old --port 0     any free port
 ssh -L 8765:localhost:8765 db1 flatwater serve results     of another machine
 
 flatwater serve --host 0.0.0.0         others may look, with the token of the printed address
+
+flatwater serve --allow-run            experiments of the library can be started from a page
 """
 
 #: Where `flatwater run` puts its results.
@@ -39,6 +41,13 @@ def verb(
     host: Annotated[
         str, typer.Option(help="Whom to listen for. Other than this machine's own address, it takes a token.")
     ] = "127.0.0.1",
+    allow_run: Annotated[
+        bool,
+        typer.Option(
+            "--allow-run",
+            help="A page starts experiments of the library, into the first DIR, and stops them. It takes a token.",
+        ),
+    ] = False,
 ) -> None:
     """Show results, and runs while they are made, in a browser.
 
@@ -46,10 +55,14 @@ def verb(
     way, whichever flatwater of this machine runs it. /metrics has the runs under way for Prometheus.
 
     It only reads: nothing is written into a result, and nothing else of the folders is shown. Ctrl-C ends it.
+
+    With --allow-run, a page starts experiments of the library as `flatwater run` does, and stops what it started. The
+    address has a token then, which is worth a login as you. Runs under way are interrupted when the server ends, and
+    `flatwater resume` goes on with them.
     """
     from flatwater.serve import serve
 
-    serve(folders or [DEFAULT_FOLDER], host, port, _tell)
+    serve(folders or [DEFAULT_FOLDER], host, port, _tell, allow_run=allow_run)
 
 
 def _tell(served: Served) -> None:
@@ -58,7 +71,9 @@ def _tell(served: Served) -> None:
     if served.reachable:
         typer.echo(
             "warning: other machines reach it, over a connection that is not encrypted; "
-            "the token in the address lets whoever has it look",
+            "the token in the address lets whoever has it look" + (" and start runs" if served.allow_run else ""),
             err=True,
         )
+    elif served.allow_run:
+        typer.echo("Who has the token of the address can start runs as you: do not pass it on.")
     typer.echo("Ctrl-C ends it.")

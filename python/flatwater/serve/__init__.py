@@ -1,6 +1,7 @@
 """The page that lives: `flatwater serve` shows results, and runs while they are made. It only reads.
 
     app.py          the addresses, and what each answers
+    answers.py      a page, as an answer
     guard.py        who may ask: this machine's names, one origin, a token where others reach it
     port.py         the port, and who has it
     server.py       the server, from its start until it is ended
@@ -14,6 +15,7 @@
     watch.py        one run while it is made, as messages for its page
     hub.py          who watches which run
     metrics.py      the runs under way, as OpenMetrics
+    launch/         with `--allow-run`: experiments of the library, started and stopped
 
 Nothing is written into a result, and nothing that is not a result is shown. Results come from anywhere: all text is
 escaped, and no text of an address becomes a path.

@@ -15,14 +15,16 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from flatwater import __version__
 from flatwater.errors import FlatwaterError
-from flatwater.report.html import environment, page_data, page_policy, text_of
+from flatwater.report.html import page_data, page_policy, text_of
 from flatwater.report.images import PLOTLY
+from flatwater.serve.answers import message, page
 from flatwater.serve.catalogue import SORTS, Catalogue, Query
 from flatwater.serve.drawn import Drawn
 from flatwater.serve.guard import POLICY, Access, Guard
 from flatwater.serve.hub import Hub
+from flatwater.serve.launch.launcher import Launcher
+from flatwater.serve.launch.pages import LaunchPages, own
 from flatwater.serve.listed import Listed
 from flatwater.serve.metrics import CONTENT_TYPE, Metrics
 
@@ -40,9 +42,12 @@ _LIVE_POLICY = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inli
 )
 
 
-def make_app(catalogue: Catalogue, hub: Hub, access: Access) -> ASGIApp:
-    """The application: it shows the results of `catalogue` and what `hub` hears of runs to whom `access` lets in."""
-    pages = Pages(catalogue, hub)
+def make_app(catalogue: Catalogue, hub: Hub, access: Access, launcher: Launcher | None = None) -> ASGIApp:
+    """The application: it shows the results of `catalogue` and what `hub` hears of runs to whom `access` lets in.
+
+    With a `launcher`, they may start runs, and stop those.
+    """
+    pages = Pages(catalogue, hub, launcher)
     routes = [
         Route("/", pages.list),
         Route("/run/{key}", pages.report),
@@ -52,6 +57,7 @@ def make_app(catalogue: Catalogue, hub: Hub, access: Access) -> ASGIApp:
         Route("/compare", pages.compare),
         Route("/metrics", pages.metrics),
         Route("/static/{name}", _static),
+        *(LaunchPages(launcher, catalogue).routes() if launcher is not None else ()),
     ]
     handlers: Mapping[type[Exception] | int, Callable[[Request, Exception], Response]] = {
         404: lambda request, error: message(404, "There is no such page."),
@@ -63,11 +69,12 @@ def make_app(catalogue: Catalogue, hub: Hub, access: Access) -> ASGIApp:
 class Pages:
     """The answers."""
 
-    def __init__(self, catalogue: Catalogue, hub: Hub) -> None:
+    def __init__(self, catalogue: Catalogue, hub: Hub, launcher: Launcher | None = None) -> None:
         self._catalogue = catalogue
         self._hub = hub
         self._drawn = Drawn()
         self._metrics = Metrics()
+        self._launcher = launcher
 
     async def list(self, request: Request) -> Response:
         """The list of results."""
@@ -86,6 +93,7 @@ class Pages:
             statuses=STATUSES,
             limits=LIMITS,
             running=running,
+            may_run=self._launcher is not None,
             page_at=page_at,
         )
 
@@ -119,7 +127,8 @@ class Pages:
     async def live(self, request: Request) -> Response:
         """The page of a run under way."""
         listed = await self._find(request.path_params["key"])
-        return page("live.html", _LIVE_POLICY, listed=listed, data=page_data())
+        child = own(self._launcher, listed.place.key)
+        return page("live.html", _LIVE_POLICY, listed=listed, data=page_data(), child=child)
 
     async def events(self, request: Request) -> Response:
         """What a run records, as server-sent events."""
@@ -164,17 +173,6 @@ def query_of(asked: Mapping[str, str]) -> Query:
     )
 
 
-def page(template: str, policy: str = POLICY, status: int = 200, **parts: object) -> Response:
-    """A page from a template."""
-    text = environment("flatwater.serve").get_template(template).render(version=__version__, **parts)
-    return Response(text, status, {"Content-Security-Policy": policy}, "text/html")
-
-
-def message(status: int, text: str) -> Response:
-    """A page that says one thing."""
-    return page("message.html", status=status, text=text)
-
-
 def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, FlatwaterError)
     hint = f" ({error.hint})" if error.hint else ""
@@ -217,4 +215,5 @@ STATIC: dict[str, Callable[[], str]] = {
     "serve.css": _own("serve.css"),
     "list.js": _own("list.js"),
     "live.js": _own("live.js"),
+    "ready.js": _own("ready.js"),
 }

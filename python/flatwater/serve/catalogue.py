@@ -65,7 +65,7 @@ class Catalogue:
     """The results in some folders. All methods may be called from any thread."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
-        self._roots = [root.absolute() for root in roots]
+        self.roots = [root.absolute() for root in roots]
         self._lock = threading.Lock()
         self._looking = threading.Lock()
         self._places: dict[str, Place] = {}
@@ -90,7 +90,7 @@ class Catalogue:
         with self._looking:
             if time.monotonic() - self._looked_s < FRESH_S:
                 return
-            places = {place.key: place for place in find_results(self._roots)}
+            places = {place.key: place for place in find_results(self.roots)}
             with self._lock:
                 self._places = places
                 self._read = {key: one for key, one in self._read.items() if _same(places.get(key), one.place)}

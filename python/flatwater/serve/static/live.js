@@ -23,6 +23,7 @@
   function head(found) {
     told.textContent = found.told;
     told.dataset.state = found.state;
+    if (found.state === "ended") document.getElementById("stop")?.remove();
     document.getElementById("place").textContent = found.place;
     const tiles = document.getElementById("tiles");
     tiles.replaceChildren();
