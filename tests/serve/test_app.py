@@ -15,6 +15,7 @@ import pytest
 import synthetic
 from servelab import Lab, started_run, write_seconds
 
+from flatwater.results.tags import change_tags
 from flatwater.serve.app import query_of
 from flatwater.serve.catalogue import Query
 from flatwater.serve.folders import key_of
@@ -72,6 +73,19 @@ def test_filter_and_search_over_http(lab: Lab) -> None:
     assert "1 of 2 runs" in lab.ask("/?verdict=stalls").text
     assert "No run is like that" in lab.ask("/?q=%3Cscript%3E").text
     assert "0 of 2 runs" in lab.ask("/?status=failed&q=one").text
+
+
+def test_tags_are_shown_and_lead_to_all_that_have_them(tmp_path: Path) -> None:
+    for name, value in (("a", "6.12"), ("b", '<b>&"=x'), ("c", "6.12")):
+        synthetic.single(tmp_path / name, 60)
+        change_tags(tmp_path / name, {"kernel": value})
+    with Lab([tmp_path]) as lab:
+        links = [one for one in Page(lab.ask("/").text).links if "tag=" in one]
+        assert links.count("/?tag=kernel%3D6.12") == 2 and len(links) == 3
+        assert "2 of 3 runs" in lab.ask("/?tag=kernel%3D6.12").text
+        nasty = next(one for one in links if "6.12" not in one)
+        answer = lab.ask(nasty)
+        assert "1 of 3 runs" in answer.text and "<b>&" not in answer.text
 
 
 def test_a_report(lab: Lab, two_results: Path) -> None:

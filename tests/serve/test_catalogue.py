@@ -9,6 +9,7 @@ import pytest
 import synthetic
 from servelab import started_run
 
+from flatwater.results.tags import change_tags
 from flatwater.serve import catalogue as catalogue_module
 from flatwater.serve import folders
 from flatwater.serve.catalogue import PAGE_ROWS, Catalogue, Query
@@ -81,6 +82,20 @@ def test_filters_search_and_order(two_results: Path) -> None:
     found = catalogue.listing(Query())
     assert (found.total, found.unread, found.left_out) == (2, 0, [])
     assert found.verdicts == ["dips", "flat", "not steady", "stalls"]
+
+
+def test_tags_are_found_as_soon_as_they_are_given(tmp_path: Path, two_results: Path) -> None:
+    copies(two_results / "one", tmp_path, 3)
+    catalogue = Catalogue([tmp_path])
+    assert len(listing(catalogue)) == 3 and not catalogue.listing(Query()).tags
+    change_tags(tmp_path / "run-00000", {"kernel": "6.1"})
+    change_tags(tmp_path / "run-00001", {"kernel": "6.12", "host": "db1"})
+    assert listing(catalogue, tag="kernel=6.12") == listing(catalogue, text="KERNEL=6.12") == ["run-00001"]
+    assert set(listing(catalogue, text="kernel=")) == {"run-00000", "run-00001"}
+    assert listing(catalogue, tag="kernel=6") == listing(catalogue, tag="kernel") == []
+    assert catalogue.listing(Query()).tags == ["host=db1", "kernel=6.1", "kernel=6.12"]
+    # What was asked for stays to be seen, also where no run has it.
+    assert catalogue.listing(Query(tag="gone=1")).tags[0] == "gone=1"
 
 
 def test_a_key_tells_nothing_and_is_no_path(two_results: Path) -> None:

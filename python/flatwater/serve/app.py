@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 from flatwater.errors import FlatwaterError
 from flatwater.report.html import page_data, page_policy, text_of
 from flatwater.report.images import PLOTLY
+from flatwater.results.tags import NAME_CHARACTERS_MAX, VALUE_CHARACTERS_MAX
 from flatwater.serve.answers import message, page
 from flatwater.serve.catalogue import SORTS, Catalogue, Query
 from flatwater.serve.drawn import Drawn
@@ -32,6 +33,8 @@ from flatwater.serve.metrics import CONTENT_TYPE, Metrics
 COMPARED_MAX = 12
 #: The most letters of a search.
 TEXT_MAX = 200
+#: The most letters of a tag.
+TAG_MAX = NAME_CHARACTERS_MAX + 1 + VALUE_CHARACTERS_MAX
 #: Statuses and limits that can be filtered for.
 STATUSES = ("running", "complete", "interrupted", "failed")
 LIMITS = ("kept", "broken")
@@ -168,6 +171,7 @@ def query_of(asked: Mapping[str, str]) -> Query:
         verdict=asked.get("verdict", "")[:TEXT_MAX],
         status=choice("status", STATUSES),
         limits=choice("limits", LIMITS),
+        tag=asked.get("tag", "")[:TAG_MAX],
         sort=choice("sort", SORTS) or SORTS[0],
         page=int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 1,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ PAGE_ROWS = 50
 FRESH_S = 2.0
 #: Results left out that the page names; the rest is counted.
 LEFT_OUT_SHOWN = 20
+#: Tags that can be chosen; a search finds each.
+TAGS_SHOWN = 100
 SORTS = ("newest", "name", "mean")
 
 
@@ -30,6 +33,8 @@ class Query:
     status: str = ""
     #: `broken` or `kept`.
     limits: str = ""
+    #: `kernel=6.12`.
+    tag: str = ""
     sort: str = "newest"
     page: int = 1
 
@@ -39,6 +44,7 @@ class Query:
             (not self.verdict or self.verdict in one.verdicts)
             and (not self.status or self.status == one.status)
             and (not self.limits or (bool(one.limits) and (self.limits == "kept") == (one.kept == one.limits)))
+            and (not self.tag or self.tag in one.tag_texts)
             and all(word in one.words for word in self.text.casefold().split())
         )
 
@@ -57,8 +63,9 @@ class Listing:
     #: (folder, why it is left out).
     left_out: list[tuple[str, str]]
     left_out_count: int
-    #: Every verdict that there is, for the filter.
+    #: Every verdict that there is, and the most frequent tags, for the filter.
     verdicts: list[str]
+    tags: list[str]
 
 
 class Catalogue:
@@ -141,6 +148,7 @@ class Catalogue:
             left_out=left_out[:LEFT_OUT_SHOWN],
             left_out_count=len(left_out),
             verdicts=sorted({word for one in listed for word in one.verdicts}),
+            tags=_tags(listed, query.tag),
         )
 
     def _newest(self) -> list[Place]:
@@ -181,6 +189,13 @@ class Catalogue:
 
 def _same(place: Place | None, known: Place) -> bool:
     return place == known
+
+
+def _tags(listed: Iterable[Listed], chosen: str) -> list[str]:
+    """The tags that most results have, and the chosen one."""
+    counted = Counter(text for one in listed for text in one.tag_texts)
+    most = {text for text, _ in counted.most_common(TAGS_SHOWN)}
+    return sorted(most | {chosen} if chosen else most)
 
 
 def _sorted(found: Iterable[Listed], sort: str) -> list[Listed]:

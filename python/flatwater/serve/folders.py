@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.results.tags import TAGS
 
 #: How many folders deep results are looked for: `results/all/NAME` is two.
 DEPTH_MAX = 4
 #: Folders that are looked into at most: somebody may serve a whole disk.
 FOLDERS_MAX = 200_000
 #: The files whose change makes a result another one.
-STAMPED = ("flatwater.json", "summary.json")
+STAMPED = ("flatwater.json", "summary.json", TAGS)
 
 #: Time of the last change and size of each of the stamped files; zeros for one that is missing.
 Stamp = tuple[tuple[int, int], ...]
@@ -109,7 +110,7 @@ def _stamp(folder: str) -> Stamp:
     found = []
     for name in STAMPED:
         try:
-            status = os.stat(f"{folder}/{name}")  # noqa: PTH116 - twenty thousand of them
+            status = os.stat(f"{folder}/{name}")  # noqa: PTH116 - thirty thousand of them
             found.append((status.st_mtime_ns, status.st_size))
         except (OSError, ValueError):
             found.append((0, 0))

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   // Keys for the list. Everything works without them.
-  const links = [...document.querySelectorAll("#runs .what a")];
+  const links = [...document.querySelectorAll("#runs .what > a")];
   const boxes = [...document.querySelectorAll('#runs input[type="checkbox"]')];
   const compare = document.getElementById("compare");
   const typing = (one) => /^(INPUT|SELECT|TEXTAREA)$/.test(one.tagName) && one.type !== "checkbox";
