@@ -9,6 +9,7 @@
     listed.py       one result in the list
     catalogue.py    all results: found, read once, filtered, in pages
     sparkline.py    the small line of a result in the list
+    documents.py    pages of several results that other commands print: published figures, costs
     drawn.py        reports and comparisons, drawn when they are asked for and kept for a while
     writers.py      which process writes a result
     tail.py         what the journal of a cell has said so far

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from flatwater.errors import FlatwaterError
 from flatwater.report.html import page_data, page_policy, text_of
 from flatwater.report.images import PLOTLY
 from flatwater.results.tags import NAME_CHARACTERS_MAX, VALUE_CHARACTERS_MAX
+from flatwater.serve import documents
 from flatwater.serve.answers import message, page
 from flatwater.serve.catalogue import SORTS, Catalogue, Query
 from flatwater.serve.drawn import Drawn
@@ -58,6 +60,8 @@ def make_app(catalogue: Catalogue, hub: Hub, access: Access, launcher: Launcher 
         Route("/run/{key}/events", pages.events),
         Route("/run/{key}/sparkline.svg", pages.sparkline),
         Route("/compare", pages.compare),
+        Route("/cost", pages.cost),
+        Route("/published", pages.published),
         Route("/metrics", pages.metrics),
         Route("/static/{name}", _static),
         *(LaunchPages(launcher, catalogue).routes() if launcher is not None else ()),
@@ -126,6 +130,23 @@ class Pages:
         found = [await self._find(key) for key in keys]
         packed = await run_in_threadpool(self._drawn.comparison, found)
         return _packed(request, packed, page_policy())
+
+    async def cost(self, request: Request) -> Response:
+        """What results cost."""
+        keys = list(dict.fromkeys(request.query_params.getlist("run")))
+        if not 1 <= len(keys) <= COMPARED_MAX:
+            return message(400, f"Choose at least one result, and at most {COMPARED_MAX}.")
+        found = [await self._find(key) for key in keys]
+        packed = await run_in_threadpool(self._drawn.document, "cost", documents.cost, found)
+        return _packed(request, packed, page_policy())
+
+    async def published(self, request: Request) -> Response:
+        """What was published, beside the newest run of each experiment."""
+        listed, unread = await run_in_threadpool(self._catalogue.read)
+        found = documents.newest_published(listed)
+        draw = partial(documents.published, unread=unread)
+        packed = await run_in_threadpool(self._drawn.document, f"published, {unread} unread", draw, found)
+        return _packed(request, packed, page_policy(scripted=False))
 
     async def live(self, request: Request) -> Response:
         """The page of a run under way."""

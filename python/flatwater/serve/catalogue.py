@@ -115,8 +115,14 @@ class Catalogue:
 
     def running(self) -> list[Listed]:
         """The results that say that they run."""
+        return [one for one in self.read()[0] if one.status == "running"]
+
+    def read(self) -> tuple[list[Listed], int]:
+        """Everything that was read so far, and how many are still to be read, in the background."""
         self.refresh()
-        return [one for one in self._all() if one.status == "running"]
+        with self._lock:
+            listed, left_out, total = list(self._read.values()), len(self._left_out), len(self._places)
+        return listed, max(0, total - left_out - len(listed))
 
     def _all(self) -> list[Listed]:
         """Everything that was read so far."""

@@ -38,6 +38,13 @@ class _Cell(_Told):
     mean: float | None = None
     verdict: str | None = None
     thresholds: list[_Threshold] = pydantic.Field(default_factory=list)
+    published: _Told | None = None
+    published_others: list[_Told] = pydantic.Field(default_factory=list)
+
+    @property
+    def figures(self) -> int:
+        """Published figures that stand beside it."""
+        return len(self.published_others) + (self.published is not None)
 
 
 class _Summary(_Told):
@@ -64,6 +71,8 @@ class Listed:
     #: Limits that were kept, and all limits.
     kept: int = 0
     limits: int = 0
+    #: Published figures beside its own.
+    published: int = 0
     #: The user's: name -> value.
     tags: dict[str, str] = field(default_factory=dict)
     note: str = ""
@@ -123,6 +132,7 @@ def read_listed(place: Place) -> Listed:
         unit=units.pop() if len(units) == 1 else "",
         kept=sum(limit.passed for limit in limits),
         limits=len(limits),
+        published=sum(cell.figures for cell in cells),
         tags=tags.tags,
         note=tags.note[:TITLE_MAX],
         tags_error=tags_error,
