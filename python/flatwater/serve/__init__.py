@@ -10,6 +10,7 @@
     catalogue.py    all results: found, read once, filtered, in pages
     sparkline.py    the small line of a result in the list
     documents.py    pages of several results that other commands print: published figures, costs
+    trends.py       the page of repeated runs of an experiment
     drawn.py        reports and comparisons, drawn when they are asked for and kept for a while
     writers.py      which process writes a result
     tail.py         what the journal of a cell has said so far

@@ -20,7 +20,7 @@ from flatwater.errors import FlatwaterError
 from flatwater.report.html import page_data, page_policy, text_of
 from flatwater.report.images import PLOTLY
 from flatwater.results.tags import NAME_CHARACTERS_MAX, VALUE_CHARACTERS_MAX
-from flatwater.serve import documents
+from flatwater.serve import documents, trends
 from flatwater.serve.answers import message, page
 from flatwater.serve.catalogue import SORTS, Catalogue, Query
 from flatwater.serve.drawn import Drawn
@@ -62,6 +62,7 @@ def make_app(catalogue: Catalogue, hub: Hub, access: Access, launcher: Launcher 
         Route("/compare", pages.compare),
         Route("/cost", pages.cost),
         Route("/published", pages.published),
+        Route("/trend", pages.trend),
         Route("/metrics", pages.metrics),
         Route("/static/{name}", _static),
         *(LaunchPages(launcher, catalogue).routes() if launcher is not None else ()),
@@ -147,6 +148,19 @@ class Pages:
         draw = partial(documents.published, unread=unread)
         packed = await run_in_threadpool(self._drawn.document, f"published, {unread} unread", draw, found)
         return _packed(request, packed, page_policy(scripted=False))
+
+    async def trend(self, request: Request) -> Response:
+        """The experiments that were repeated, or the trend of one."""
+        listed, unread = await run_in_threadpool(self._catalogue.read)
+        name = request.query_params.get("name")
+        if name is None:
+            told = documents.still_read(unread)
+            return page("trends.html", repeated=trends.repeated(listed), told=told[0].text if told else "")
+        found = trends.chosen(listed, name)
+        if not found:
+            return message(404, "No run of this experiment is here.")
+        packed = await run_in_threadpool(self._drawn.document, "trend", trends.trend, found)
+        return _packed(request, packed, page_policy())
 
     async def live(self, request: Request) -> Response:
         """The page of a run under way."""
