@@ -131,7 +131,13 @@ def test_a_comparison_tells_first_what_differs(lab: Lab, two_results: Path, tmp_
     [
         *("/run/0000000000000000", "/run/..%2f..%2fetc%2fpasswd", "/run/%00", "/run/one", "/run//", "/nosuch"),
         *("/static/..%2fapp.py", "/static/nosuch.js", "/../../etc/passwd", "/notes/secret.txt", "/one/flatwater.json"),
-        *("/run/0000000000000000/live", "/run/0000000000000000/events", "/run/x/sparkline.svg"),
+        *(
+            "/run/0000000000000000/live",
+            "/run/0000000000000000/events",
+            "/run/0000000000000000/span?from=1&to=2",
+            "/run/x/sparkline.svg",
+        ),
+        *("/trend?name=nosuch", "/cost?run=0000000000000000"),
     ],
 )
 def test_nothing_else_is_served(lab: Lab, path: str) -> None:
@@ -193,6 +199,30 @@ def test_a_run_under_way_has_a_page_of_its_own(tmp_path: Path) -> None:
                 assert lab.ask(one).status == 200
         # The report of what was recorded so far.
         assert "A run under way" in lab.ask(link.removesuffix("/live")).text
+
+
+def test_a_span_of_a_run_that_is_watched(tmp_path: Path) -> None:
+    result = started_run(tmp_path / "run")
+    write_seconds(result, 0, 30)
+    key = key_of(result.path)
+    with Lab([tmp_path]) as lab:
+        assert lab.ask(f"/run/{key}/span?from=1&to=2").status == 404
+        events = lab.watch(key)
+        next(iter(events))
+        answer = lab.ask(f"/run/{key}/span?from=10&to=12.5")
+        assert answer.status == 200 and answer.headers["content-type"] == "application/json"
+        assert len(json.loads(answer.body)["lines"]["workload.throughput"]["v"]) == 5
+        for wrong in (
+            "",
+            "?from=1",
+            "?from=2&to=1",
+            "?from=nan&to=1",
+            "?from=0&to=inf",
+            "?from=a&to=b",
+            "?from=1&to=1",
+        ):
+            assert lab.ask(f"/run/{key}/span{wrong}").status == 400
+        events.close()
 
 
 def test_a_result_that_is_damaged_is_told_in_a_line(tmp_path: Path, two_results: Path) -> None:

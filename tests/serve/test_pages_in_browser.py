@@ -132,6 +132,33 @@ def test_the_charts_grow_until_the_run_ends(tmp_path: Path, monkeypatch: pytest.
     assert "The run is over: complete." in dom
 
 
+#: In place of a hand: once it is drawn, it zooms one chart to a hundred seconds.
+ZOOMED = """
+const zooming = setInterval(() => {
+  const plot = document.querySelector(".plot.js-plotly-plot");
+  if (document.body.dataset.state !== "ready" || !plot) return;
+  clearInterval(zooming);
+  const home = plot.layout.xaxis.range.map(Number);
+  const middle = (home[0] + home[1]) / 2;
+  const second = (home[1] - home[0]) / 20000;
+  Plotly.relayout(plot, { "xaxis.range": [middle - 50 * second, middle + 50 * second] });
+}, 50);"""
+
+
+@pytest.mark.slow
+def test_zooming_fetches_every_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = STATIC["live.js"]()
+    monkeypatch.setitem(STATIC, "live.js", lambda: own + ZOOMED)
+    result = started_run(tmp_path / "results" / "run")
+    write_seconds(result, 0, 20_000)
+    with Lab([tmp_path / "results"]) as lab:
+        dom = browse_until_the_end(lab, result, tmp_path / "profile", more=6)
+    points = re.search(r'data-points="(\d+)"', dom)
+    detail = re.search(r'data-detail="(\d+)"', dom)
+    assert points is not None and int(points[1]) < 10_000
+    assert detail is not None and 100 <= int(detail[1]) <= 104
+
+
 @pytest.fixture
 def starting(tmp_path: Path) -> Iterator[Lab]:
     (tmp_path / "results").mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import resources
@@ -58,6 +59,7 @@ def make_app(catalogue: Catalogue, hub: Hub, access: Access, launcher: Launcher 
         Route("/run/{key}", pages.report),
         Route("/run/{key}/live", pages.live),
         Route("/run/{key}/events", pages.events),
+        Route("/run/{key}/span", pages.span),
         Route("/run/{key}/sparkline.svg", pages.sparkline),
         Route("/compare", pages.compare),
         Route("/cost", pages.cost),
@@ -176,6 +178,17 @@ class Pages:
         messages = await self._hub.messages(listed.place.key, listed.place.path)
         return StreamingResponse(messages, media_type=_EVENTS, headers={"X-Accel-Buffering": "no"})
 
+    async def span(self, request: Request) -> Response:
+        """The lines of the time that a viewer looks at, of a run that is watched."""
+        listed = await self._find(request.path_params["key"])
+        asked = span_of(request.query_params)
+        if asked is None:
+            return message(400, "A span is two times in seconds, from the earlier to the later.")
+        found = await self._hub.span(listed.place.key, *asked)
+        if found is None:
+            return message(404, "Nobody watches this run.")
+        return Response(found, media_type="application/json")
+
     async def metrics(self, request: Request) -> Response:
         """The runs under way, for Prometheus."""
         running = await run_in_threadpool(self._catalogue.running)
@@ -210,6 +223,15 @@ def query_of(asked: Mapping[str, str]) -> Query:
         sort=choice("sort", SORTS) or SORTS[0],
         page=int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 1,
     )
+
+
+def span_of(asked: Mapping[str, str]) -> tuple[float, float] | None:
+    """The seconds of the cell's time that an address asks for."""
+    try:
+        start_s, end_s = float(asked.get("from", "")), float(asked.get("to", ""))
+    except ValueError:
+        return None
+    return (start_s, end_s) if math.isfinite(start_s) and math.isfinite(end_s) and start_s < end_s else None
 
 
 def _told(request: Request, error: Exception) -> Response:

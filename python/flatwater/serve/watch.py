@@ -99,6 +99,15 @@ class Watch:
         """All that was sent so far, for one who begins to watch."""
         return self._whole(self._draw(), *self._state())
 
+    def span(self, start_s: float, end_s: float) -> bytes:
+        """The lines of a span of the cell's time, with as many points as the whole cell has otherwise: JSON."""
+        tail = self._tail
+        if tail is None or not tail.rows:
+            return b"{}"
+        drawn = next(draw(self._result, [tail.within(start_s, end_s)], CHARTS)).as_json()
+        found = {"cell": tail.index, "times": drawn["times"], "lines": drawn["lines"]}
+        return json.dumps(seen(found), separators=(",", ":"), allow_nan=False).encode()
+
     def _advance(self) -> bool:
         """Follows the run. True if what was sent is of another cell, or of one that began anew."""
         stamp = stamp_of(self._path)
@@ -200,6 +209,7 @@ class Watch:
         place = f"Cell {tail.index + 1} of {cells}: {tail.label}. {self._done} are over." if tail and cells > 1 else ""
         head: Json = seen(
             {
+                "cell": tail.index if tail else None,
                 "state": state,
                 "told": told,
                 "place": place,
