@@ -108,7 +108,7 @@ def test_it_ends_at_once_and_leaves_nothing(results: Path, number: signal.Signal
 
 
 def test_runs_that_it_started_are_interrupted_when_it_ends(tmp_path: Path) -> None:
-    (tmp_path / "results").mkdir()
+    # The folder that the first run makes is made here.
     served = Served("--allow-run", "--port", "0", cwd=tmp_path)
     token = re.findall(r"token=(\S+)", served.path)[0]
     assert served.host == "127.0.0.1" and served.ask("/experiments")[0] == 401
@@ -138,6 +138,11 @@ def test_runs_that_it_started_are_interrupted_when_it_ends(tmp_path: Path) -> No
 def test_runs_are_started_into_a_folder_of_results(results: Path) -> None:
     line = refused("results/one", "--allow-run", cwd=results)
     assert line.startswith("error: results/one: is a result, and no folder for new ones")
+    (results / "elsewhere").mkdir()
+    (results / "elsewhere" / "results").write_text("a file of the user's")
+    line = refused("--allow-run", cwd=results / "elsewhere")
+    assert line.startswith("error: results: cannot be made: File exists")
+    assert "no such folder" in refused("nosuch", "--allow-run", cwd=results)
 
 
 def test_it_ends_while_a_run_is_watched(tmp_path: Path) -> None:

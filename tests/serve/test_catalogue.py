@@ -9,6 +9,7 @@ import pytest
 import synthetic
 from servelab import started_run
 
+from flatwater.catalogue.find import DEPTH_MAX
 from flatwater.results.tags import change_tags
 from flatwater.serve import catalogue as catalogue_module
 from flatwater.serve import folders
@@ -54,7 +55,7 @@ def test_results_are_found_in_folders_of_folders(two_results: Path) -> None:
 def test_no_link_is_followed_and_nothing_is_looked_for_too_deep(two_results: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(two_results / "one")
     (tmp_path / "loop").symlink_to(tmp_path)
-    deep = tmp_path.joinpath(*["deeper"] * (folders.DEPTH_MAX + 1))
+    deep = tmp_path.joinpath(*["deeper"] * (DEPTH_MAX + 1))
     shutil.copytree(two_results / "one", deep)
     shutil.copytree(two_results / "one", tmp_path / ".hidden")
     assert list(find_results([tmp_path])) == []
@@ -176,3 +177,13 @@ def test_ten_thousand_runs(tmp_path: Path, two_results: Path) -> None:
     assert len(listing(catalogue, text="number 777")) == 19  # by the title or the folder
     assert catalogue.listing(Query(page=200)).page == 200
     assert catalogue.listing(Query(page=10**8)).page == 200
+
+
+def test_a_result_whose_manifest_is_a_link_is_left_out_with_the_reason(tmp_path: Path, two_results: Path) -> None:
+    for name, target in (("other", two_results / "one" / "flatwater.json"), ("nowhere", tmp_path / "gone")):
+        (tmp_path / "r" / name).mkdir(parents=True)
+        (tmp_path / "r" / name / "flatwater.json").symlink_to(target)
+    catalogue = Catalogue([tmp_path / "r"])
+    found = catalogue.listing(Query())
+    assert not found.shown and {name for name, _ in found.left_out} == {"other", "nowhere"}
+    assert all("flatwater.json is a link" in why for _, why in found.left_out)

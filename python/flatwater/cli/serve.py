@@ -62,7 +62,20 @@ def verb(
     """
     from flatwater.serve import serve
 
+    if allow_run and not folders:
+        _make_default_folder()
     serve(folders or [DEFAULT_FOLDER], host, port, _tell, allow_run=allow_run)
+
+
+def _make_default_folder() -> None:
+    """The folder that the first run would make, too. Errors: UserError."""
+    from flatwater.errors import UserError
+
+    try:
+        DEFAULT_FOLDER.mkdir(exist_ok=True)
+    except OSError as error:
+        what = f"cannot be made: {error.strerror}"
+        raise UserError(what, where=str(DEFAULT_FOLDER), hint="flatwater serve DIR --allow-run") from None
 
 
 def _tell(served: Served) -> None:
