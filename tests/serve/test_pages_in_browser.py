@@ -26,7 +26,9 @@ from flatwater.serve.folders import key_of
 from flatwater.serve.launch.launcher import Launcher
 
 sys.path.append(str(Path(__file__).parents[1] / "cli"))
+sys.path.append(str(Path(__file__).parents[1] / "analysis" / "trend"))
 from each_result import HOSTILE
+from repeated import make_run
 
 FLAGS = [
     "--headless",
@@ -130,6 +132,21 @@ def test_the_charts_grow_until_the_run_ends(tmp_path: Path, monkeypatch: pytest.
         dom = browse_until_the_end(lab, result, tmp_path / "profile", more=10)
     assert 'data-points="20"' in dom
     assert "The run is over: complete." in dom
+
+
+@pytest.mark.slow
+def test_the_trend_and_the_cost_of_runs(tmp_path: Path) -> None:
+    for number in range(30):
+        make_run(tmp_path / "results", number, 1000.0 + number % 3 - 200 * (number > 14))
+    with Lab([tmp_path / "results"]) as lab:
+        lab.ask("/")
+        dom = browse(lab, "/trend", tmp_path / "profile")
+        assert 'href="/trend?name=nightly"' in dom
+        dom = browse(lab, "/trend?name=nightly", tmp_path / "profile")
+        assert len(re.findall(r'id="chart-trend-[\d-]+" class="plot js-plotly-plot"', dom)) == 1
+        # Without a price there is no chart, and no script.
+        dom = visit(lab, f"/cost?run={key_of(tmp_path / 'results' / 'run-000')}", tmp_path / "profile")
+        assert "What it costs" in dom and "<script" not in dom
 
 
 #: In place of a hand: once it is drawn, it zooms one chart to a hundred seconds.

@@ -126,7 +126,7 @@ def test_a_run_that_fails_is_told_with_its_reason(starting: Lab, tmp_path: Path)
     started = answer.headers["location"]
     wait_for(lambda: re.search("It (failed|was refused)", starting.look(started).text))
     text = starting.look(started).text
-    assert "error: " in text and "mine" in text and "http-equiv" not in text
+    assert "error: " in text and "mine" in text and "http-equiv" not in text and 'data-state="failed"' in text
     assert (tmp_path / "mine").read_text() == "a file of the user's"
 
 
