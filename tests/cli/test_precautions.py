@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from flatwater.cli.precautions import only_like_figures, written_text
+from flatwater.cli.precautions import only_like_figures
 from flatwater.cli.request import RunRequest
-from flatwater.experiment import Experiment, load
+from flatwater.experiment import Experiment, load, written_text
 
 #: Random writes of a modelled card by its used share, with eleven published figures.
 FILE = "fill-level-tachion-400"

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlencode
 
 import psutil
 import pytest
@@ -104,6 +105,44 @@ def test_it_ends_at_once_and_leaves_nothing(results: Path, number: signal.Signal
     with socket.socket() as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind(("127.0.0.1", served.port))
+
+
+def test_runs_that_it_started_are_interrupted_when_it_ends(tmp_path: Path) -> None:
+    # The folder that the first run makes is made here.
+    served = Served("--allow-run", "--port", "0", cwd=tmp_path)
+    token = re.findall(r"token=(\S+)", served.path)[0]
+    assert served.host == "127.0.0.1" and served.ask("/experiments")[0] == 401
+    lines = "storage.path=.\nstorage.size=1MiB\nworkload.duration_s=500\nrecord.interval_s=0.1"
+    body = urlencode({"lines": f"{lines}\nworkload.queue_depth=1\nworkload.engine=psync"})
+    connection = HTTPConnection("127.0.0.1", served.port, timeout=PATIENCE_S)
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-www-form-urlencoded"}
+    connection.request("POST", "/experiments/quick/start", body, headers)
+    assert connection.getresponse().read() == b"Only a page of this server may ask for that.\n"
+    headers["Origin"] = f"http://127.0.0.1:{served.port}"
+    connection.request("POST", "/experiments/quick/start", body, headers)
+    answer = connection.getresponse()
+    answer.read()
+    path = answer.headers["Location"]
+    connection.close()
+    while served.ask(path, Authorization=f"Bearer {token}")[0] != 303:
+        pass
+    (folder,) = (tmp_path / "results").iterdir()
+    code, stderr = served.end(signal.SIGINT)
+    assert code == 0 and open_result(folder).manifest.status == "interrupted"
+    first, last = stderr.splitlines()
+    assert first.startswith(f"interrupting the run {folder}")
+    assert last == f"what it measured is kept; to go on: flatwater resume {folder}"
+    assert not [one for one in psutil.process_iter(["cmdline"]) if f"--out={folder}" in (one.info["cmdline"] or ())]
+
+
+def test_runs_are_started_into_a_folder_of_results(results: Path) -> None:
+    line = refused("results/one", "--allow-run", cwd=results)
+    assert line.startswith("error: results/one: is a result, and no folder for new ones")
+    (results / "elsewhere").mkdir()
+    (results / "elsewhere" / "results").write_text("a file of the user's")
+    line = refused("--allow-run", cwd=results / "elsewhere")
+    assert line.startswith("error: results: cannot be made: File exists")
+    assert "no such folder" in refused("nosuch", "--allow-run", cwd=results)
 
 
 def test_it_ends_while_a_run_is_watched(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from flatwater.errors import UserError
-from flatwater.experiment import load, require_runnable
+from flatwater.experiment import find_missing, load, require_runnable
 
 
 def test_a_template_needs_a_path() -> None:
@@ -62,3 +62,18 @@ def test_a_server_needs_a_directory_and_no_size(server: Path, tmp_path: Path) ->
 def test_a_server_that_runs_already_needs_no_place(server: Path) -> None:
     require_runnable(load(server, ["database.url=mysql://me@db/"]))
     require_runnable(load(server, ['sweep.database.url=["mysql://me@db/", "mysql://me@other/"]']))
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "fields"),
+    [
+        ("quick", [], ["storage.path"]),
+        ("fill-level", [], ["storage.path", "storage.size"]),
+        ("fill-level", ["storage.path=/nosuch"], ["storage.size"]),
+        ("tpcc-quick", [], ["storage.path"]),
+        ("fill-level-duo-320", [], []),
+        ("quick", ["storage.path=/tmp"], []),
+    ],
+)
+def test_everything_that_is_missing_is_found(name: str, lines: list[str], fields: list[str]) -> None:
+    assert list(dict.fromkeys(one.field for one in find_missing(load(name, lines)))) == fields

@@ -13,6 +13,7 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlencode
 
 import uvicorn
 
@@ -22,6 +23,7 @@ from flatwater.serve.app import make_app
 from flatwater.serve.catalogue import Catalogue
 from flatwater.serve.guard import Access
 from flatwater.serve.hub import Hub
+from flatwater.serve.launch.launcher import Launcher
 from flatwater.serve.port import open_port
 from flatwater.serve.writers import Writers
 
@@ -43,13 +45,15 @@ class Answer:
 class Lab:
     """A server of some folders."""
 
-    def __init__(self, roots: Sequence[Path], token: str | None = None) -> None:
+    def __init__(self, roots: Sequence[Path], token: str | None = None, launcher: Launcher | None = None) -> None:
         self._socket = open_port("127.0.0.1", 0)
         self.port: int = self._socket.getsockname()[1]
         self.catalogue = Catalogue(roots)
         self.hub = Hub(Writers())
-        access = Access("127.0.0.1", self.port, token)
-        app = make_app(self.catalogue, self.hub, access)
+        access = Access("127.0.0.1", self.port, token, launcher is not None)
+        app = make_app(self.catalogue, self.hub, access, launcher)
+        self.token = token
+        self.launcher = launcher
         config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none", timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
@@ -68,18 +72,36 @@ class Lab:
     ) -> None:
         self._server.should_exit = True
         self._thread.join(PATIENCE_S)
+        if self.launcher is not None:
+            self.launcher.end()
         assert not self._thread.is_alive()
         self._socket.close()
 
-    def ask(self, path: str, headers: dict[str, str] | None = None, method: str = "GET") -> Answer:
+    def ask(
+        self, path: str, headers: dict[str, str] | None = None, method: str = "GET", body: str | None = None
+    ) -> Answer:
         """An answer, read to its end."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
-            connection.request(method, path, headers=headers or {})
+            connection.request(method, path, body, headers or {})
             answer = connection.getresponse()
             return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
         finally:
             connection.close()
+
+    def post(self, path: str, lines: str = "", headers: dict[str, str] | None = None) -> Answer:
+        """What a form of a page of this server is answered; `headers` replaces those of a browser with the cookie."""
+        of_browser = {
+            "Origin": f"http://127.0.0.1:{self.port}",
+            "Sec-Fetch-Site": "same-origin",
+            "Cookie": f"flatwater-{self.port}={self.token}",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        return self.ask(path, of_browser if headers is None else headers, "POST", urlencode({"lines": lines}))
+
+    def look(self, path: str) -> Answer:
+        """What the browser with the cookie is shown."""
+        return self.ask(path, {"Cookie": f"flatwater-{self.port}={self.token}"})
 
     def watch(self, key: str) -> Events:
         """What a page of a run under way is sent."""

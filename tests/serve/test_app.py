@@ -15,6 +15,7 @@ import pytest
 import synthetic
 from servelab import Lab, started_run, write_seconds
 
+from flatwater.results.tags import change_tags
 from flatwater.serve.app import query_of
 from flatwater.serve.catalogue import Query
 from flatwater.serve.folders import key_of
@@ -33,6 +34,11 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.handlers: list[str] = []
         self.feed(text)
+
+    @property
+    def runs(self) -> list[str]:
+        """The links to runs."""
+        return [one for one in self.links if one.startswith("/run/")]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         told = dict(attrs)
@@ -74,6 +80,19 @@ def test_filter_and_search_over_http(lab: Lab) -> None:
     assert "0 of 2 runs" in lab.ask("/?status=failed&q=one").text
 
 
+def test_tags_are_shown_and_lead_to_all_that_have_them(tmp_path: Path) -> None:
+    for name, value in (("a", "6.12"), ("b", '<b>&"=x'), ("c", "6.12")):
+        synthetic.single(tmp_path / name, 60)
+        change_tags(tmp_path / name, {"kernel": value})
+    with Lab([tmp_path]) as lab:
+        links = [one for one in Page(lab.ask("/").text).links if "tag=" in one]
+        assert links.count("/?tag=kernel%3D6.12") == 2 and len(links) == 3
+        assert "2 of 3 runs" in lab.ask("/?tag=kernel%3D6.12").text
+        nasty = next(one for one in links if "6.12" not in one)
+        answer = lab.ask(nasty)
+        assert "1 of 3 runs" in answer.text and "<b>&" not in answer.text
+
+
 def test_a_report(lab: Lab, two_results: Path) -> None:
     path = f"/run/{key_of(two_results / 'one')}"
     answer = lab.ask(path)
@@ -112,7 +131,13 @@ def test_a_comparison_tells_first_what_differs(lab: Lab, two_results: Path, tmp_
     [
         *("/run/0000000000000000", "/run/..%2f..%2fetc%2fpasswd", "/run/%00", "/run/one", "/run//", "/nosuch"),
         *("/static/..%2fapp.py", "/static/nosuch.js", "/../../etc/passwd", "/notes/secret.txt", "/one/flatwater.json"),
-        *("/run/0000000000000000/live", "/run/0000000000000000/events", "/run/x/sparkline.svg"),
+        *(
+            "/run/0000000000000000/live",
+            "/run/0000000000000000/events",
+            "/run/0000000000000000/span?from=1&to=2",
+            "/run/x/sparkline.svg",
+        ),
+        *("/trend?name=nosuch", "/cost?run=0000000000000000"),
     ],
 )
 def test_nothing_else_is_served(lab: Lab, path: str) -> None:
@@ -143,7 +168,7 @@ def test_hostile_names(tmp_path: Path) -> None:
     with Lab([tmp_path]) as lab:
         answer = lab.ask("/")
         page = Page(answer.text)
-        assert answer.status == 200 and page.links.count("/") == 0 and len(page.links) == 4
+        assert answer.status == 200 and page.links.count("/") == 0 and len(page.runs) == 4
         _check_harmless(answer.text, scripts=1)
         assert "&lt;b&gt;damaged" in answer.text
         for link in page.links:
@@ -165,7 +190,7 @@ def test_a_run_under_way_has_a_page_of_its_own(tmp_path: Path) -> None:
     result = started_run(tmp_path / "run")
     write_seconds(result, 0, 3)
     with Lab([tmp_path]) as lab:
-        (link,) = Page(lab.ask("/").text).links
+        (link,) = Page(lab.ask("/").text).runs
         assert link.endswith("/live")
         page = lab.ask(link)
         assert page.status == 200 and f'data-events="{link.removesuffix("live")}events"' in page.text
@@ -174,6 +199,30 @@ def test_a_run_under_way_has_a_page_of_its_own(tmp_path: Path) -> None:
                 assert lab.ask(one).status == 200
         # The report of what was recorded so far.
         assert "A run under way" in lab.ask(link.removesuffix("/live")).text
+
+
+def test_a_span_of_a_run_that_is_watched(tmp_path: Path) -> None:
+    result = started_run(tmp_path / "run")
+    write_seconds(result, 0, 30)
+    key = key_of(result.path)
+    with Lab([tmp_path]) as lab:
+        assert lab.ask(f"/run/{key}/span?from=1&to=2").status == 404
+        events = lab.watch(key)
+        next(iter(events))
+        answer = lab.ask(f"/run/{key}/span?from=10&to=12.5")
+        assert answer.status == 200 and answer.headers["content-type"] == "application/json"
+        assert len(json.loads(answer.body)["lines"]["workload.throughput"]["v"]) == 5
+        for wrong in (
+            "",
+            "?from=1",
+            "?from=2&to=1",
+            "?from=nan&to=1",
+            "?from=0&to=inf",
+            "?from=a&to=b",
+            "?from=1&to=1",
+        ):
+            assert lab.ask(f"/run/{key}/span{wrong}").status == 400
+        events.close()
 
 
 def test_a_result_that_is_damaged_is_told_in_a_line(tmp_path: Path, two_results: Path) -> None:

@@ -9,6 +9,8 @@ import pytest
 import synthetic
 from servelab import started_run
 
+from flatwater.catalogue.find import DEPTH_MAX
+from flatwater.results.tags import change_tags
 from flatwater.serve import catalogue as catalogue_module
 from flatwater.serve import folders
 from flatwater.serve.catalogue import PAGE_ROWS, Catalogue, Query
@@ -53,7 +55,7 @@ def test_results_are_found_in_folders_of_folders(two_results: Path) -> None:
 def test_no_link_is_followed_and_nothing_is_looked_for_too_deep(two_results: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(two_results / "one")
     (tmp_path / "loop").symlink_to(tmp_path)
-    deep = tmp_path.joinpath(*["deeper"] * (folders.DEPTH_MAX + 1))
+    deep = tmp_path.joinpath(*["deeper"] * (DEPTH_MAX + 1))
     shutil.copytree(two_results / "one", deep)
     shutil.copytree(two_results / "one", tmp_path / ".hidden")
     assert list(find_results([tmp_path])) == []
@@ -81,6 +83,20 @@ def test_filters_search_and_order(two_results: Path) -> None:
     found = catalogue.listing(Query())
     assert (found.total, found.unread, found.left_out) == (2, 0, [])
     assert found.verdicts == ["dips", "flat", "not steady", "stalls"]
+
+
+def test_tags_are_found_as_soon_as_they_are_given(tmp_path: Path, two_results: Path) -> None:
+    copies(two_results / "one", tmp_path, 3)
+    catalogue = Catalogue([tmp_path])
+    assert len(listing(catalogue)) == 3 and not catalogue.listing(Query()).tags
+    change_tags(tmp_path / "run-00000", {"kernel": "6.1"})
+    change_tags(tmp_path / "run-00001", {"kernel": "6.12", "host": "db1"})
+    assert listing(catalogue, tag="kernel=6.12") == listing(catalogue, text="KERNEL=6.12") == ["run-00001"]
+    assert set(listing(catalogue, text="kernel=")) == {"run-00000", "run-00001"}
+    assert listing(catalogue, tag="kernel=6") == listing(catalogue, tag="kernel") == []
+    assert catalogue.listing(Query()).tags == ["host=db1", "kernel=6.1", "kernel=6.12"]
+    # What was asked for stays to be seen, also where no run has it.
+    assert catalogue.listing(Query(tag="gone=1")).tags[0] == "gone=1"
 
 
 def test_a_key_tells_nothing_and_is_no_path(two_results: Path) -> None:
@@ -161,3 +177,13 @@ def test_ten_thousand_runs(tmp_path: Path, two_results: Path) -> None:
     assert len(listing(catalogue, text="number 777")) == 19  # by the title or the folder
     assert catalogue.listing(Query(page=200)).page == 200
     assert catalogue.listing(Query(page=10**8)).page == 200
+
+
+def test_a_result_whose_manifest_is_a_link_is_left_out_with_the_reason(tmp_path: Path, two_results: Path) -> None:
+    for name, target in (("other", two_results / "one" / "flatwater.json"), ("nowhere", tmp_path / "gone")):
+        (tmp_path / "r" / name).mkdir(parents=True)
+        (tmp_path / "r" / name / "flatwater.json").symlink_to(target)
+    catalogue = Catalogue([tmp_path / "r"])
+    found = catalogue.listing(Query())
+    assert not found.shown and {name for name, _ in found.left_out} == {"other", "nowhere"}
+    assert all("flatwater.json is a link" in why for _, why in found.left_out)

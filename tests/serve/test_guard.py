@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import pytest
@@ -113,7 +114,7 @@ def test_every_answer_is_for_this_page_only() -> None:
     for _, headers, _ in (ask(OPEN, LOCAL), ask(OPEN, {"host": "attacker.example"}), ask(CLOSED, COOKIE)):
         assert headers["content-security-policy"].startswith("default-src 'none'; ")
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
-        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "same-origin"
         assert headers["cross-origin-resource-policy"] == "same-origin" and headers["cache-control"] == "no-store"
         assert not [name for name in headers if name.startswith("access-control-")]
 
@@ -158,6 +159,64 @@ def test_nobody_is_sent_elsewhere(path: str) -> None:
     _, headers, _ = ask(CLOSED, {"host": "db1.example"}, path, f"token={TOKEN}")
     location = headers["location"]
     assert location.startswith("/") and not location.startswith(("//", "/\\"))
+
+
+#: A server of this machine from whose pages runs are started, what its own page sends, and what it lacks elsewhere.
+STARTING = Access("127.0.0.1", 8765, TOKEN, allow_run=True)
+OWN = LOCAL | {"origin": "http://127.0.0.1:8765", "cookie": f"flatwater-8765={TOKEN}", "sec-fetch-site": "same-origin"}
+
+
+def test_a_page_of_the_server_may_change_something() -> None:
+    assert ask(STARTING, OWN, method="POST")[0] == 200
+    # Older browsers do not send Fetch Metadata; a program sends the token as it likes.
+    assert ask(STARTING, {name: one for name, one in OWN.items() if name != "sec-fetch-site"}, method="POST")[0] == 200
+    bearer = LOCAL | {"origin": "http://127.0.0.1:8765", "authorization": f"Bearer {TOKEN}"}
+    assert ask(STARTING, bearer, method="POST")[0] == 200
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "post"):
+        assert ask(STARTING, OWN, method=method)[0] == 405
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"origin": None}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "http://127.0.0.1:9999"}, 403),  # another port of this machine: for the cookie the same site
+        ({"origin": "http://localhost:8765"}, 403),
+        ({"origin": "http://attacker.example"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 403),
+        ({"sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 403),
+        ({"host": "attacker.example", "origin": "http://attacker.example"}, 403),
+        ({"cookie": None}, 401),
+        ({"cookie": "flatwater-8765=wrong"}, 401),
+        ({"cookie": f"flatwater-9999={TOKEN}"}, 401),
+    ],
+)
+def test_nobody_else_changes_anything(change: dict[str, str | None], status: int) -> None:
+    headers = {name: value for name, value in (OWN | change).items() if value is not None}
+    answered, _, body = ask(STARTING, headers, method="POST")
+    assert answered == status and b"what is behind" not in body
+
+
+def test_a_token_in_an_address_changes_nothing() -> None:
+    headers = {name: value for name, value in OWN.items() if name != "cookie"}
+    assert ask(STARTING, headers, query=f"token={TOKEN}", method="POST")[0] == 401
+
+
+def test_on_this_machine_only_the_names_stay_strict_with_a_token() -> None:
+    cookie = {"cookie": f"flatwater-8765={TOKEN}"}
+    assert ask(STARTING, cookie | {"host": "localhost:8765"})[0] == 200
+    for host in ("192.168.0.7:8765", "db1.example:8765", socket.gethostname(), "attacker.example"):
+        assert ask(STARTING, cookie | {"host": host})[0] == 403
+    assert ask(STARTING, LOCAL)[0] == 401
+
+
+def test_without_a_token_nobody_else_is_let_near() -> None:
+    for host, allow_run in (("0.0.0.0", False), ("db1.example", False), ("127.0.0.1", True)):
+        with pytest.raises(ValueError, match="takes a token"):
+            Access(host, 8765, None, allow_run)
 
 
 def test_the_token_does_not_replace_the_checks() -> None:

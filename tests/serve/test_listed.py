@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from flatwater.errors import UserError
+from flatwater.results.tags import change_tags
 from flatwater.serve.folders import find_results
 from flatwater.serve.listed import TITLE_MAX, Listed, read_listed
 
@@ -93,3 +94,14 @@ def test_a_mean_that_is_no_number(tmp_path: Path, mean: str) -> None:
         assert "damaged" in str(error)
     else:
         assert "nan" not in one.mean_text.lower() and "inf" not in one.mean_text.lower()
+
+
+def test_tags_are_the_users_and_hide_no_result(tmp_path: Path) -> None:
+    folder = write(tmp_path / "r", [cell(1.0)])
+    change_tags(folder, {"kernel": "6.12", "host": "db1"}, note="after the Upgrade")
+    one = listed(folder)
+    assert one.tag_texts == ["kernel=6.12", "host=db1"] and not one.tags_error
+    assert all(word in one.words for word in ("kernel=6.12", "upgrade"))
+    (folder / "tags.json").write_text('{"tags": 3}')
+    one = listed(folder)
+    assert one.mean == 1.0 and not one.tags and one.tags_error

@@ -53,6 +53,22 @@ def test_all_first_and_then_what_is_new(tmp_path: Path) -> None:
     watch.close()
 
 
+def test_a_span_has_every_second_where_the_whole_has_not(tmp_path: Path) -> None:
+    result = started_run(tmp_path / "run")
+    count = 20_000
+    write_seconds(result, 0, count)
+    watch = Watch(result.path, Writers())
+    assert watch.span(0, 10) == b"{}"  # nothing was read yet
+    _, whole = read(watch.step())
+    assert len(whole["lines"]["workload.throughput"]["v"]) < count / 2
+    found = json.loads(watch.span(10_000, 10_100))
+    line = found["lines"]["workload.throughput"]
+    assert found["cell"] == whole["cell"] == 0
+    assert line["v"] == [100 + (at - 1) % 7 for at in range(9_999, 10_102)][: len(line["v"])] and len(line["v"]) >= 101
+    assert found["times"][line["t"]]["first"] * found["times"][line["t"]]["unit"] == pytest.approx(9_999)
+    watch.close()
+
+
 def test_a_series_that_comes_late_is_sent_with_all(tmp_path: Path) -> None:
     result = started_run(tmp_path / "run")
     write_seconds(result, 0, 3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,20 +62,32 @@ def find_results(paths: Sequence[Path]) -> list[Place]:
 
 
 def _walk(place: Place) -> Iterator[str]:
-    top = str(place.path)
+    def unseen(below: str, error: OSError) -> None:
+        if not below:
+            raise UserError(f"cannot be read: {error.strerror}", where=str(place.path)) from None
+        place.left_out[place.shown(below)] = f"cannot be read: {error.strerror}"
+
+    return walk(str(place.path), unseen)
+
+
+def walk(top: str, unseen: Callable[[str, OSError], None], folders_max: int | None = None) -> Iterator[str]:
+    """The results in and below a folder, relative to it; `.` is the folder itself.
+
+    `unseen` is told of folders that cannot be looked into. After `folders_max` folders, no more are looked into.
+    """
     if _has_manifest(top):
         yield "."
         return
     waiting = [("", 1)]
-    while waiting:
+    looked_into = 0
+    while waiting and (folders_max is None or looked_into < folders_max):
+        looked_into += 1
         below, depth = waiting.pop()
         try:
             with os.scandir(f"{top}/{below}") as entries:
                 folders = [one.name for one in entries if one.name[0] != "." and one.is_dir(follow_symlinks=False)]
         except OSError as error:
-            if not below:
-                raise UserError(f"cannot be read: {error.strerror}", where=top) from None
-            place.left_out[place.shown(below)] = f"cannot be read: {error.strerror}"
+            unseen(below, error)
             continue
         for name in folders:
             inner = f"{below}/{name}" if below else name

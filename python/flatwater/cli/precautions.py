@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from flatwater.cli.request import RunRequest
     from flatwater.experiment import Experiment
 
-#: More cells than this are asked about first.
-CELLS_ASKED = 1000
-
 #: Fields that make a modelled device smaller and leave its figures nearly what they are.
 _SCALED = {"storage.capacity_scale"}
 
@@ -22,7 +19,7 @@ _SCALED = {"storage.capacity_scale"}
 def require_few_cells(experiments: Sequence[Experiment], request: RunRequest, where: str) -> None:
     """Raises UserError where there are so many cells that it may be a slip of the hand."""
     from flatwater.errors import UserError
-    from flatwater.experiment import count_cells, longest_s, print_duration
+    from flatwater.experiment import CELLS_ASKED, count_cells, longest_s, print_duration
 
     cells = sum(map(count_cells, experiments))
     if cells > CELLS_ASKED and not request.yes:
@@ -51,34 +48,6 @@ def warn_of_baseline(experiment: Experiment, prefix: str = "") -> None:
     if baseline is not None and (why := absent(baseline)):
         text = f"warning: {prefix}thresholds.baseline: {why}: without it, ratio_min fails"
         print(text, file=sys.stderr, flush=True)
-
-
-def written_text(experiment: Experiment) -> str | None:
-    """What a run of fileio makes in a file system, how large it is, and whether it stays; None of other runs."""
-    from flatwater.experiment import print_size
-    from flatwater.experiment.storage import FileStorage
-
-    storage, swept = experiment.storage, experiment.sweep.fields
-    if not isinstance(storage, FileStorage) or storage.path is None or experiment.workload.kind != "fileio":
-        return None
-    if storage.size is None or any(field in swept for field in ("storage.path", "storage.size", "workload.files")):
-        return None
-    place = Path(storage.path)
-    if place.is_block_device() or place.is_file():
-        return None
-    files = experiment.fileio.files
-    what = "a file" if files == 1 else f"{files:,} files that have together"
-    size = f"{'of ' if files == 1 else ''}{print_size(storage.size)}"
-    return f"needs and writes {what} {size} in {storage.path}; {_fate_text(experiment)}"
-
-
-def _fate_text(experiment: Experiment) -> str:
-    """Whether what is written is still there when the run is over."""
-    field = "storage.keep"
-    last = experiment.sweep.values_at(experiment.sweep.positions - 1).get(field, experiment.files.keep)
-    if field in experiment.sweep.fields and experiment.repeat > 1:
-        return "some cells delete that, and the cells of each repeat run in another order"
-    return "that stays for the next run" if last else "the last cell deletes that"
 
 
 def only_like_figures(experiment: Experiment, request: RunRequest, file: str | Path, prefix: str = "") -> Experiment:

@@ -16,7 +16,6 @@ from flatwater.cli.precautions import (
     require_few_cells,
     warn_of_baseline,
     warn_of_shortfall,
-    written_text,
 )
 from flatwater.cli.request import HERE, RunRequest
 
@@ -120,7 +119,7 @@ def verb(
 
 def run(request: RunRequest) -> None:
     """Runs one experiment. Errors: UserError, FlatwaterError when it failed, Interrupted."""
-    from flatwater.experiment import load
+    from flatwater.experiment import load, written_text
     from flatwater.results.started import Started
     from flatwater.runner.executors import make_executor
     from flatwater.runner.sweep import default_folder, run_experiment

@@ -23,6 +23,8 @@ ssh -L 8765:localhost:8765 db1 flatwater serve results     of another machine
 flatwater serve --grafana > flatwater.json     a dashboard for Grafana
 
 flatwater serve --host 0.0.0.0         others may look, with the token of the printed address
+
+flatwater serve --allow-run            experiments of the library can be started from a page
 """
 
 #: Where `flatwater run` puts its results.
@@ -44,6 +46,13 @@ def verb(
     grafana: Annotated[
         bool, typer.Option("--grafana", help="Print a dashboard of /metrics to import into Grafana, and end.")
     ] = False,
+    allow_run: Annotated[
+        bool,
+        typer.Option(
+            "--allow-run",
+            help="A page starts experiments of the library, into the first DIR, and stops them. It takes a token.",
+        ),
+    ] = False,
 ) -> None:
     """Show results, and runs while they are made, in a browser.
 
@@ -51,6 +60,10 @@ def verb(
     way, whichever flatwater of this machine runs it. /metrics has the runs under way for Prometheus.
 
     It only reads: nothing is written into a result, and nothing else of the folders is shown. Ctrl-C ends it.
+
+    With --allow-run, a page starts experiments of the library as `flatwater run` does, and stops what it started. The
+    address has a token then, which is worth a login as you. Runs under way are interrupted when the server ends, and
+    `flatwater resume` goes on with them.
     """
     if grafana:
         import json
@@ -61,7 +74,20 @@ def verb(
         return
     from flatwater.serve import serve
 
-    serve(folders or [DEFAULT_FOLDER], host, port, _tell)
+    if allow_run and not folders:
+        _make_default_folder()
+    serve(folders or [DEFAULT_FOLDER], host, port, _tell, allow_run=allow_run)
+
+
+def _make_default_folder() -> None:
+    """The folder that the first run would make, too. Errors: UserError."""
+    from flatwater.errors import UserError
+
+    try:
+        DEFAULT_FOLDER.mkdir(exist_ok=True)
+    except OSError as error:
+        what = f"cannot be made: {error.strerror}"
+        raise UserError(what, where=str(DEFAULT_FOLDER), hint="flatwater serve DIR --allow-run") from None
 
 
 def _tell(served: Served) -> None:
@@ -70,7 +96,9 @@ def _tell(served: Served) -> None:
     if served.reachable:
         typer.echo(
             "warning: other machines reach it, over a connection that is not encrypted; "
-            "the token in the address lets whoever has it look",
+            "the token in the address lets whoever has it look" + (" and start runs" if served.allow_run else ""),
             err=True,
         )
+    elif served.allow_run:
+        typer.echo("Who has the token of the address can start runs as you: do not pass it on.")
     typer.echo("Ctrl-C ends it.")

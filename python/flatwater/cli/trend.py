@@ -14,11 +14,11 @@ from flatwater.cli.arguments import Json, read_day_option
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rich.table import Table
 
-    from flatwater.analysis.trend import Line, Run, Shift, Trend, Trends
+    from flatwater.analysis.trend import Line, Run, Shift, Trends
 
 NAME = "trend"
 EXAMPLES = """
@@ -34,8 +34,6 @@ EXAMPLES = """
 
   flatwater trend results/nightly --json | jq '.trends[].lines[] | select(.shifts != [])'
 """
-#: What is looked at unless --metric says otherwise.
-METRICS = ("mean", "latency_us.p99", "client_cpu_us_per_op")
 #: Short names of figures.
 ALIASES = {
     "throughput": "mean",
@@ -45,10 +43,6 @@ ALIASES = {
 #: A change counts as one of the newest runs if it lies among so many. Changes of a few per cent take ten runs and more
 #: to be seen: with fewer, the job would be green again before it was ever red.
 NEWEST_RUNS = 20
-#: More figures without a change are only counted.
-_LISTED_MAX = 6
-#: Smaller p-values are told as smaller than this: the tail of the noise is not known so far out.
-_P_LEAST = 1e-4
 
 
 def verb(
@@ -90,6 +84,7 @@ def verb(
     """
     from flatwater.analysis.change_points import P_MAX
     from flatwater.analysis.trend import find_trends
+    from flatwater.analysis.trend.words import METRICS
     from flatwater.errors import UserError
 
     day = None if since is None else read_day_option(since, "--since")
@@ -138,6 +133,7 @@ def _read_runs(folders: Sequence[Path], metrics: Sequence[str]) -> tuple[list[Ru
 
 def _require_known(metrics: Sequence[str], runs: Sequence[Run]) -> None:
     """Errors: UserError for a figure that no run has; ours may be absent."""
+    from flatwater.analysis.trend.words import METRICS
     from flatwater.errors import UserError
     from flatwater.spelling import guessed
 
@@ -158,6 +154,8 @@ def _plain(value: object) -> str:
 
 
 def _print(trends: Trends) -> None:
+    from flatwater.analysis.trend.words import changes_of, circumstances, trend_text, unchanged
+
     console = make_console()
 
     def say(text: str) -> None:
@@ -167,16 +165,13 @@ def _print(trends: Trends) -> None:
     for number, trend in enumerate(trends.trends):
         if number:
             say("")
-        span = f"{trend.first_at:%Y-%m-%d} to {trend.last_at:%Y-%m-%d}"
-        count = "1 run" if len(trend.runs) == 1 else f"{len(trend.runs)} runs"
-        past = ", superseded by later runs" if trend.superseded else ""
-        say(f"{trend.name} on {trend.machine}: {count}, {span}{past}")
-        changed = [(line, shift) for line in trend.lines for shift in line.shifts]
+        say(trend_text(trend))
+        changed = changes_of(trend)
         if changed:
             console.print(_table(changed))
-            for text in _circumstances(changed):
+            for text in circumstances(changed):
                 say(text)
-        if text := _unchanged(trend):
+        for text in unchanged(trend):
             say(text)
     if trends.apart or trends.left_out:
         say("")
@@ -191,72 +186,20 @@ def _table(changed: Sequence[tuple[Line, Shift]]) -> Table:
     from rich import box
     from rich.table import Table
 
+    from flatwater.analysis.trend.words import HEADINGS, NUMBERS, change_rows
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for heading, right in (("when", 0), ("figure", 0), ("from -> to", 1), ("change, 95 %", 1), ("", 0), ("p", 1)):
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
-    for line, shift in sorted(changed, key=lambda one: one[1].at):
-        verdict = {True: "worse", False: "better", None: ""}[shift.worse]
-        levels = f"{_number(shift.before)} -> {_number(shift.after)}"
-        p = f"< {_P_LEAST:.4f}" if shift.p < _P_LEAST else f"{shift.p:.4f}"
-        table.add_row(f"{shift.at:%Y-%m-%d}", _title(line), levels, _change(shift), verdict, p)
+    for place, heading in enumerate(HEADINGS):
+        table.add_column(heading, justify="right" if place in NUMBERS else "left", overflow="fold")
+    for row in change_rows(changed):
+        table.add_row(*row)
     return table
-
-
-def _change(shift: Shift) -> str:
-    if shift.change_pct is None or shift.low_pct is None or shift.high_pct is None:
-        return "-"
-    return f"{_pct(shift.change_pct)} % ({_pct(shift.low_pct)} to {_pct(shift.high_pct)})"
-
-
-def _pct(value: float) -> str:
-    return f"{value:+,.1f}" if abs(value) < 1000 else f"{value:+.3g}"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if 100 <= abs(value) < 1e12 else f"{value:.3g}"
-
-
-def _title(line: Line) -> str:
-    """A line's figure in a few words: `threads 8: mean, NOTPM`."""
-    figure = f"{line.metric}, {line.unit}" if line.unit else line.metric
-    return f"{line.cell}: {figure}" if line.cell else figure
-
-
-def _circumstances(changed: Sequence[tuple[Line, Shift]]) -> Iterator[str]:
-    """For each change what else changed near it; the same of several figures is told once."""
-    told: dict[tuple[str, str], list[str]] = {}
-    for line, shift in sorted(changed, key=lambda one: one[1].at):
-        texts = "; ".join(one.text for one in shift.changed) or "nothing else that was recorded changed"
-        told.setdefault((f"{shift.at:%Y-%m-%d}, first seen in {shift.run}", texts), []).append(_title(line))
-    for (when, texts), titles in told.items():
-        yield f"{when} ({', '.join(titles)}): {texts}"
-
-
-def _unchanged(trend: Trend) -> str:
-    """The figures without a change, and which change would have been found."""
-    from flatwater.analysis.change_points import LEVEL_MIN
-
-    lines = [line for line in trend.lines if not line.shifts]
-    if not lines:
-        return ""
-    if max(line.runs for line in lines) < 2 * LEVEL_MIN:
-        return f"too few runs: a change is seen with {LEVEL_MIN} runs before it and {LEVEL_MIN} after it at least"
-    if len(lines) <= _LISTED_MAX:
-        return "\n".join(f"no change of {_title(line)}{_seen(line)}" for line in lines)
-    found = [line.found_from_pct for line in lines if line.found_from_pct is not None]
-    seen = f"; steps of {min(found):.1f} to {max(found):.1f} % in the middle would be found" if found else ""
-    return f"no change of {len(lines)} figures of {len(trend.lines)}{seen}"
-
-
-def _seen(line: Line) -> str:
-    if line.noise_pct is None or line.found_from_pct is None:
-        return ""
-    return f": the noise of a run is {line.noise_pct:.1f} %, and a step of {line.found_from_pct:.1f} % would be found"
 
 
 def _require_no_regression(trends: Trends, newest: int) -> None:
     """Errors: RegressionFound, with the first of the figures that got worse."""
     from flatwater.analysis.trend import newest_regressions
+    from flatwater.analysis.trend.words import line_title
     from flatwater.errors import RegressionFound
 
     found = newest_regressions(trends, newest)
@@ -267,7 +210,7 @@ def _require_no_regression(trends: Trends, newest: int) -> None:
     by = f" by {shift.change_pct:+.1f} %" if shift.change_pct is not None else ""
     many = f"{len(found)} figures got worse" if len(found) > 1 else "1 figure got worse"
     raise RegressionFound(
-        f"{many} within the newest {newest} runs: {trend.name}, {_title(line)}{by} since {shift.at:%Y-%m-%d}",
+        f"{many} within the newest {newest} runs: {trend.name}, {line_title(line)}{by} since {shift.at:%Y-%m-%d}",
         where=shift.run,
         hint="`flatwater trend` without --fail-on-regression shows all; `flatwater compare` the run and the one before",
     )

@@ -16,7 +16,7 @@ library.py     the files of the experiments that come with flatwater; library_en
 """
 
 from flatwater.experiment.cache import FlashCache
-from flatwater.experiment.cells import PlannedCell, cell_at, count_cells, iter_cells, make_cell, run_order
+from flatwater.experiment.cells import CELLS_ASKED, PlannedCell, cell_at, count_cells, iter_cells, make_cell, run_order
 from flatwater.experiment.database import NoDatabase, Server, ServerFault
 from flatwater.experiment.device.files import find_device
 from flatwater.experiment.device.load import DeviceEntry, list_devices, load_device, names_a_device
@@ -31,15 +31,17 @@ from flatwater.experiment.lookup import published_for
 from flatwater.experiment.parse import read_text
 from flatwater.experiment.placing import InvalidExperimentError
 from flatwater.experiment.published import PublishedFigure
-from flatwater.experiment.runnable import require_runnable
+from flatwater.experiment.runnable import Missing, find_missing, require_runnable
 from flatwater.experiment.storage import FileStorage, ModelledStorage
 from flatwater.experiment.units import print_duration, print_left, print_size
 from flatwater.experiment.validation import make_experiment
 from flatwater.experiment.workload import Fileio, Observed, Oltp, OwnStatements, QueryLog, Sql, Timing, Tpcc
 from flatwater.experiment.workload.transactions import Transactions
 from flatwater.experiment.write import to_toml
+from flatwater.experiment.written import written_text
 
 __all__ = [
+    "CELLS_ASKED",
     "DeviceEntry",
     "Expectation",
     "Experiment",
@@ -48,6 +50,7 @@ __all__ = [
     "FlashCache",
     "InvalidExperimentError",
     "LibraryEntry",
+    "Missing",
     "ModelledStorage",
     "NoDatabase",
     "Observed",
@@ -68,6 +71,7 @@ __all__ = [
     "device_text",
     "find_device",
     "find_experiment",
+    "find_missing",
     "iter_cells",
     "library",
     "library_dir",
@@ -86,4 +90,5 @@ __all__ = [
     "require_runnable",
     "run_order",
     "to_toml",
+    "written_text",
 ]

@@ -31,6 +31,8 @@ from flatwater.experiment.twin import FIELD as TWIN_FIELD
 from flatwater.experiment.twin import Twin, as_twin
 from flatwater.results.schema import FieldValues
 
+#: More cells than this may be a slip of the hand: they are run when that is said to be meant.
+CELLS_ASKED = 1000
 #: The number of cells of a sweep that are built in advance to find conflicts. The others are checked when they run.
 MAX_CHECKED_CELLS = 2000
 #: The order of the cells is a list in memory. A run of more cells than this would never end.

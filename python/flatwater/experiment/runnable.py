@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,45 +17,57 @@ from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.storage import ModelledStorage
 
 
+@dataclass(frozen=True)
+class Missing:
+    """A field that a run needs and the experiment does not give, or not so that a run could use it."""
+
+    field: str
+    what: str
+    hint: str
+
+
 def require_runnable(experiment: Experiment) -> None:
     """Raises UserError unless the experiment has a place and a size for its data.
 
     The storage checks, when it opens the place, whether it is writable and flatwater's. A server that is already
     running has its own place.
     """
-    where = experiment.name or None
+    for one in find_missing(experiment):
+        raise UserError(one.what, where=experiment.name or None, hint=one.hint)
+
+
+def find_missing(experiment: Experiment) -> Iterator[Missing]:
+    """The fields that a run still needs."""
     if isinstance(experiment.cache, FlashCache):
-        _require_cache(experiment, experiment.cache)
+        yield from _of_cache(experiment, experiment.cache)
     if isinstance(experiment.database, PlacedLayer):
-        _require_others(experiment, experiment.database)
+        yield from _of_others(experiment, experiment.database)
     if isinstance(experiment.storage, ModelledStorage):
-        _require_device(experiment, experiment.storage)
+        yield from _of_device(experiment, experiment.storage)
         return
     if isinstance(experiment.database, Server):
-        _require_directories(experiment, experiment.database)
+        yield from _of_directories(experiment, experiment.database)
         return
     for path in _all_of(experiment, "storage.path", experiment.storage.path):
         if path is None:
             hint = "--set storage.path=DIR (or a file, or a block device)"
-            raise UserError("storage.path is missing", where=where, hint=hint)
-        if experiment.storage.size is None and not _is_a(stat.S_ISBLK, path):
-            what = f"storage.size is missing, and {path} is not a block device that knows its own"
-            raise UserError(what, where=where, hint="--set storage.size=4GiB")
+            yield Missing("storage.path", "storage.path is missing", hint)
+        if experiment.storage.size is None and (path is None or not _is_a(stat.S_ISBLK, path)):
+            what = f"storage.size is missing, and {path or 'storage.path'} is not a block device that knows its own"
+            yield Missing("storage.size", what, "--set storage.size=4GiB")
 
 
-def _require_device(experiment: Experiment, storage: ModelledStorage) -> None:
-    where = experiment.name or None
+def _of_device(experiment: Experiment, storage: ModelledStorage) -> Iterator[Missing]:
     if storage.device is None:
         hint = "--set storage.device=NAME; `flatwater list --devices` shows them"
-        raise UserError("storage.device is missing", where=where, hint=hint)
+        yield Missing("storage.device", "storage.device is missing", hint)
     if storage.real_time and any(path is None for path in _all_of(experiment, "storage.path", storage.path)):
         what = "storage.path is missing: the directory in which the content of the modelled device is kept"
-        raise UserError(what, where=where, hint="--set storage.path=DIR, or storage.real_time = false")
+        yield Missing("storage.path", what, "--set storage.path=DIR, or storage.real_time = false")
 
 
-def _require_others(experiment: Experiment, database: PlacedLayer) -> None:
+def _of_others(experiment: Experiment, database: PlacedLayer) -> Iterator[Missing]:
     """Each storage that some cell places a part of the server on needs a device, a directory, or both."""
-    where = experiment.name or None
     swept = [field for field in experiment.sweep.fields if field.startswith("database.placement")]
     for name, storage in database.storages.items():
         if name not in database.placement.said.values() and not swept:
@@ -62,33 +76,34 @@ def _require_others(experiment: Experiment, database: PlacedLayer) -> None:
         if isinstance(storage, ModelledStorage):
             if any(one is None for one in _all_of(experiment, f"{place}.device", storage.device)):
                 hint = f"--set {place}.device=NAME; `flatwater list --devices` shows them"
-                raise UserError(f"{place}.device is missing", where=where, hint=hint)
+                yield Missing(f"{place}.device", f"{place}.device is missing", hint)
             if not storage.real_time:
                 continue
         for path in _all_of(experiment, f"{place}.path", storage.path):
             if path is None:
                 what = f"{place}.path is missing: the directory in which flatwater puts parts of the server"
-                raise UserError(what, where=where, hint=f"--set {place}.path=DIR")
-            if _is_a(stat.S_ISREG, path) or _is_a(stat.S_ISBLK, path):
+                yield Missing(f"{place}.path", what, f"--set {place}.path=DIR")
+            elif _is_a(stat.S_ISREG, path) or _is_a(stat.S_ISBLK, path):
                 what = f"{place}.path: {path} is not a directory, which a server needs"
-                raise UserError(what, where=where, hint="for a block device: a directory of the file system on it")
+                yield Missing(f"{place}.path", what, "for a block device: a directory of the file system on it")
 
 
-def _require_cache(experiment: Experiment, cache: FlashCache) -> None:
-    where, storage = experiment.name or None, cache.storage
+def _of_cache(experiment: Experiment, cache: FlashCache) -> Iterator[Missing]:
+    storage = cache.storage
     if storage is None:
         hint = '[cache.storage] kind = "file" with a path, or a modelled kind with a device'
-        raise UserError("cache.storage is missing: the fast device", where=where, hint=hint)
+        yield Missing("cache.storage", "cache.storage is missing: the fast device", hint)
+        return
     if isinstance(storage, ModelledStorage):
         if any(device is None for device in _all_of(experiment, "cache.storage.device", storage.device)):
             hint = "--set cache.storage.device=NAME; `flatwater list --devices` shows them"
-            raise UserError("cache.storage.device is missing", where=where, hint=hint)
+            yield Missing("cache.storage.device", "cache.storage.device is missing", hint)
         if not storage.real_time:
             return
     for path in _all_of(experiment, "cache.storage.path", storage.path):
         if path is None:
             what = "cache.storage.path is missing: the directory in which the cache is kept"
-            raise UserError(what, where=where, hint="--set cache.storage.path=DIR")
+            yield Missing("cache.storage.path", what, "--set cache.storage.path=DIR")
     sizes = [("cache.size", cache.size)]
     if DATA in _all_of(experiment, "cache.before", cache.before):
         sizes.append(("storage.size", experiment.storage.size))
@@ -97,22 +112,20 @@ def _require_cache(experiment: Experiment, cache: FlashCache) -> None:
         if isinstance(modelled, ModelledStorage):
             continue  # the size of the device is the default
         if any(one is None for one in _all_of(experiment, field, size)):
-            raise UserError(f"{field} is missing", where=where, hint=f"--set {field}=4GiB")
+            yield Missing(field, f"{field} is missing", f"--set {field}=4GiB")
 
 
-def _require_directories(experiment: Experiment, server: Server) -> None:
-    where = experiment.name or None
+def _of_directories(experiment: Experiment, server: Server) -> Iterator[Missing]:
     if all(url is not None for url in _all_of(experiment, "database.url", server.url)):
         return
     for path in _all_of(experiment, "storage.path", experiment.storage.path):
         if path is None:
             what = "storage.path is missing: the directory in which flatwater puts the server's files"
-            raise UserError(
-                what, where=where, hint="--set storage.path=DIR, or database.url of a server that runs already"
-            )
-        if _is_a(stat.S_ISREG, path) or _is_a(stat.S_ISBLK, path):
+            hint = "--set storage.path=DIR, or database.url of a server that runs already"
+            yield Missing("storage.path", what, hint)
+        elif _is_a(stat.S_ISREG, path) or _is_a(stat.S_ISBLK, path):
             what = f"storage.path: {path} is not a directory, which a server needs"
-            raise UserError(what, where=where, hint="for a block device: a directory of the file system on it")
+            yield Missing("storage.path", what, "for a block device: a directory of the file system on it")
 
 
 def _all_of(experiment: Experiment, field: str, fixed: Any) -> list[Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flatwater import __version__
 from flatwater.errors import UserError
 from flatwater.owned import require_replaceable, write_atomic
+from flatwater.report.document import Block, Document, Heading, Paragraph, Rows
 from flatwater.report.markdown import cell_text, table_text
 from flatwater.report.score_tables import contrast_parts, score_parts, seen_parts
 from flatwater.report.scores import rows_of
@@ -94,7 +95,7 @@ def published_page(named: Named, left_out: Mapping[str, str]) -> str:
         *score_parts(rows, [one for _, agreement in agreements for one in agreement.findings]),
         *seen_parts(contrasts),
         _ROWS,
-        table_text(_SUMMARY, _summary_rows(beside)),
+        table_text(_SUMMARY, _summary_rows(beside, lambda name: f"[{name}](#{name})", "**all**")),
     ]
     if missing:
         parts.append(f"Not finished, and so not whole here: {', '.join(missing)}.")
@@ -106,6 +107,22 @@ def published_page(named: Named, left_out: Mapping[str, str]) -> str:
     if left_out:
         parts += ["## Left out", "\n".join(f"- `{name}`: {cell_text(why)}." for name, why in left_out.items())]
     return "\n\n".join(parts) + "\n"
+
+
+def published_document(named: Named) -> Document:
+    """Every published figure beside ours, experiment by experiment: `name` is what each is called in its tables."""
+    beside = [(name, result) for name, result in named if result is not None and _has_published(result)]
+    told = agreement_text(total(result for _, result in beside))
+    blocks: list[Block] = [Rows(_SUMMARY, tuple(map(tuple, _summary_rows(beside, str))))] if beside else []
+    for name, result in beside:
+        blocks += [Heading(name), Paragraph(f"{result.manifest.title}."), *map(Paragraph, _about(result))]
+        blocks.append(Rows(_FIGURES, tuple(tuple(row) for cell in result.cells for row in _cell_rows(cell))))
+        if shapes := _shape_rows(result):
+            blocks.append(Rows(_SHAPE, tuple(map(tuple, shapes))))
+        if result.agreement is not None and (text := agreement_text(result.agreement)):
+            blocks.append(Paragraph(text))
+    headline = told or ("Nothing is compared yet." if beside else "Nothing was published of these experiments.")
+    return Document("Published beside ours", headline, tuple(blocks))
 
 
 def total(results: Iterable[Result]) -> Agreement:
@@ -186,13 +203,12 @@ def _has_published(result: Result) -> bool:
     )
 
 
-def _summary_rows(beside: Sequence[tuple[str, Result]]) -> list[list[str]]:
-    rows = [
-        [f"[{name}](#{name})", str(len(result.cells)), *_counts(result.agreement or Agreement())]
-        for name, result in beside
-    ]
+def _summary_rows(
+    beside: Sequence[tuple[str, Result]], shown: Callable[[str], str], whole: str = "all"
+) -> list[list[str]]:
+    rows = [[shown(name), str(len(result.cells)), *_counts(result.agreement or Agreement())] for name, result in beside]
     cells = sum(len(result.cells) for _, result in beside)
-    return [*rows, ["**all**", str(cells), *_counts(total(result for _, result in beside))]]
+    return [*rows, [whole, str(cells), *_counts(total(result for _, result in beside))]]
 
 
 def _counts(one: Agreement) -> list[str]:
@@ -203,20 +219,27 @@ def _counts(one: Agreement) -> list[str]:
 
 
 def _section(name: str, result: Result) -> list[str]:
-    about = " ".join(text for text in (result.experiment.get("about"), result.experiment.get("source")) if text)
+    about = " ".join(_about(result))
     parts = [f"## {name}", f"{cell_text(result.manifest.title)}. {cell_text(about)}.", f"`flatwater run {name}`"]
     if modelled := modelled_text(result):
         parts.append(cell_text(modelled))
     parts.append(table_text(_FIGURES, [row for cell in result.cells for row in _cell_rows(cell)]))
-    if result.agreement is not None and result.agreement.findings:
-        rows = [
-            [*finding_words(one), agrees_text(one.agrees), why_not(one), standing_text(one), one.source]
-            for one in result.agreement.findings
-        ]
+    if rows := _shape_rows(result):
         parts.append(table_text(_SHAPE, rows))
     if result.agreement is not None and (told := agreement_text(result.agreement)):
         parts.append(told)
     return parts
+
+
+def _about(result: Result) -> list[str]:
+    return [str(text) for text in (result.experiment.get("about"), result.experiment.get("source")) if text]
+
+
+def _shape_rows(result: Result) -> list[list[str]]:
+    findings = result.agreement.findings if result.agreement is not None else []
+    return [
+        [*finding_words(one), agrees_text(one.agrees), why_not(one), standing_text(one), one.source] for one in findings
+    ]
 
 
 def _cell_rows(cell: Cell) -> list[list[str]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -15,14 +17,18 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from flatwater import __version__
 from flatwater.errors import FlatwaterError
-from flatwater.report.html import environment, page_data, page_policy, text_of
+from flatwater.report.html import page_data, page_policy, text_of
 from flatwater.report.images import PLOTLY
+from flatwater.results.tags import NAME_CHARACTERS_MAX, VALUE_CHARACTERS_MAX
+from flatwater.serve import documents, trends
+from flatwater.serve.answers import message, page
 from flatwater.serve.catalogue import SORTS, Catalogue, Query
 from flatwater.serve.drawn import Drawn
 from flatwater.serve.guard import POLICY, Access, Guard
 from flatwater.serve.hub import Hub
+from flatwater.serve.launch.launcher import Launcher
+from flatwater.serve.launch.pages import LaunchPages, own
 from flatwater.serve.listed import Listed
 from flatwater.serve.metrics import CONTENT_TYPE, Metrics
 
@@ -30,6 +36,8 @@ from flatwater.serve.metrics import CONTENT_TYPE, Metrics
 COMPARED_MAX = 12
 #: The most letters of a search.
 TEXT_MAX = 200
+#: The most letters of a tag.
+TAG_MAX = NAME_CHARACTERS_MAX + 1 + VALUE_CHARACTERS_MAX
 #: Statuses and limits that can be filtered for.
 STATUSES = ("running", "complete", "interrupted", "failed")
 LIMITS = ("kept", "broken")
@@ -40,18 +48,26 @@ _LIVE_POLICY = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inli
 )
 
 
-def make_app(catalogue: Catalogue, hub: Hub, access: Access) -> ASGIApp:
-    """The application: it shows the results of `catalogue` and what `hub` hears of runs to whom `access` lets in."""
-    pages = Pages(catalogue, hub)
+def make_app(catalogue: Catalogue, hub: Hub, access: Access, launcher: Launcher | None = None) -> ASGIApp:
+    """The application: it shows the results of `catalogue` and what `hub` hears of runs to whom `access` lets in.
+
+    With a `launcher`, they may start runs, and stop those.
+    """
+    pages = Pages(catalogue, hub, launcher)
     routes = [
         Route("/", pages.list),
         Route("/run/{key}", pages.report),
         Route("/run/{key}/live", pages.live),
         Route("/run/{key}/events", pages.events),
+        Route("/run/{key}/span", pages.span),
         Route("/run/{key}/sparkline.svg", pages.sparkline),
         Route("/compare", pages.compare),
+        Route("/cost", pages.cost),
+        Route("/published", pages.published),
+        Route("/trend", pages.trend),
         Route("/metrics", pages.metrics),
         Route("/static/{name}", _static),
+        *(LaunchPages(launcher, catalogue).routes() if launcher is not None else ()),
     ]
     handlers: Mapping[type[Exception] | int, Callable[[Request, Exception], Response]] = {
         404: lambda request, error: message(404, "There is no such page."),
@@ -63,11 +79,12 @@ def make_app(catalogue: Catalogue, hub: Hub, access: Access) -> ASGIApp:
 class Pages:
     """The answers."""
 
-    def __init__(self, catalogue: Catalogue, hub: Hub) -> None:
+    def __init__(self, catalogue: Catalogue, hub: Hub, launcher: Launcher | None = None) -> None:
         self._catalogue = catalogue
         self._hub = hub
         self._drawn = Drawn()
         self._metrics = Metrics()
+        self._launcher = launcher
 
     async def list(self, request: Request) -> Response:
         """The list of results."""
@@ -86,6 +103,7 @@ class Pages:
             statuses=STATUSES,
             limits=LIMITS,
             running=running,
+            may_run=self._launcher is not None,
             page_at=page_at,
         )
 
@@ -116,10 +134,41 @@ class Pages:
         packed = await run_in_threadpool(self._drawn.comparison, found)
         return _packed(request, packed, page_policy())
 
+    async def cost(self, request: Request) -> Response:
+        """What results cost."""
+        keys = list(dict.fromkeys(request.query_params.getlist("run")))
+        if not 1 <= len(keys) <= COMPARED_MAX:
+            return message(400, f"Choose at least one result, and at most {COMPARED_MAX}.")
+        found = [await self._find(key) for key in keys]
+        packed = await run_in_threadpool(self._drawn.document, "cost", documents.cost, found)
+        return _packed(request, packed, page_policy())
+
+    async def published(self, request: Request) -> Response:
+        """What was published, beside the newest run of each experiment."""
+        listed, unread = await run_in_threadpool(self._catalogue.read)
+        found = documents.newest_published(listed)
+        draw = partial(documents.published, unread=unread)
+        packed = await run_in_threadpool(self._drawn.document, f"published, {unread} unread", draw, found)
+        return _packed(request, packed, page_policy(scripted=False))
+
+    async def trend(self, request: Request) -> Response:
+        """The experiments that were repeated, or the trend of one."""
+        listed, unread = await run_in_threadpool(self._catalogue.read)
+        name = request.query_params.get("name")
+        if name is None:
+            told = documents.still_read(unread)
+            return page("trends.html", repeated=trends.repeated(listed), told=told[0].text if told else "")
+        found = trends.chosen(listed, name)
+        if not found:
+            return message(404, "No run of this experiment is here.")
+        packed = await run_in_threadpool(self._drawn.document, "trend", trends.trend, found)
+        return _packed(request, packed, page_policy())
+
     async def live(self, request: Request) -> Response:
         """The page of a run under way."""
         listed = await self._find(request.path_params["key"])
-        return page("live.html", _LIVE_POLICY, listed=listed, data=page_data())
+        child = own(self._launcher, listed.place.key)
+        return page("live.html", _LIVE_POLICY, listed=listed, data=page_data(), child=child)
 
     async def events(self, request: Request) -> Response:
         """What a run records, as server-sent events."""
@@ -128,6 +177,17 @@ class Pages:
             return Response(media_type=_EVENTS)
         messages = await self._hub.messages(listed.place.key, listed.place.path)
         return StreamingResponse(messages, media_type=_EVENTS, headers={"X-Accel-Buffering": "no"})
+
+    async def span(self, request: Request) -> Response:
+        """The lines of the time that a viewer looks at, of a run that is watched."""
+        listed = await self._find(request.path_params["key"])
+        asked = span_of(request.query_params)
+        if asked is None:
+            return message(400, "A span is two times in seconds, from the earlier to the later.")
+        found = await self._hub.span(listed.place.key, *asked)
+        if found is None:
+            return message(404, "Nobody watches this run.")
+        return Response(found, media_type="application/json")
 
     async def metrics(self, request: Request) -> Response:
         """The runs under way, for Prometheus."""
@@ -159,20 +219,19 @@ def query_of(asked: Mapping[str, str]) -> Query:
         verdict=asked.get("verdict", "")[:TEXT_MAX],
         status=choice("status", STATUSES),
         limits=choice("limits", LIMITS),
+        tag=asked.get("tag", "")[:TAG_MAX],
         sort=choice("sort", SORTS) or SORTS[0],
         page=int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 1,
     )
 
 
-def page(template: str, policy: str = POLICY, status: int = 200, **parts: object) -> Response:
-    """A page from a template."""
-    text = environment("flatwater.serve").get_template(template).render(version=__version__, **parts)
-    return Response(text, status, {"Content-Security-Policy": policy}, "text/html")
-
-
-def message(status: int, text: str) -> Response:
-    """A page that says one thing."""
-    return page("message.html", status=status, text=text)
+def span_of(asked: Mapping[str, str]) -> tuple[float, float] | None:
+    """The seconds of the cell's time that an address asks for."""
+    try:
+        start_s, end_s = float(asked.get("from", "")), float(asked.get("to", ""))
+    except ValueError:
+        return None
+    return (start_s, end_s) if math.isfinite(start_s) and math.isfinite(end_s) and start_s < end_s else None
 
 
 def _told(request: Request, error: Exception) -> Response:
@@ -217,4 +276,5 @@ STATIC: dict[str, Callable[[], str]] = {
     "serve.css": _own("serve.css"),
     "list.js": _own("list.js"),
     "live.js": _own("live.js"),
+    "ready.js": _own("ready.js"),
 }

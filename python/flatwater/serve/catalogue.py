@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ PAGE_ROWS = 50
 FRESH_S = 2.0
 #: Results left out that the page names; the rest is counted.
 LEFT_OUT_SHOWN = 20
+#: Tags that can be chosen; a search finds each.
+TAGS_SHOWN = 100
 SORTS = ("newest", "name", "mean")
 
 
@@ -30,6 +33,8 @@ class Query:
     status: str = ""
     #: `broken` or `kept`.
     limits: str = ""
+    #: `kernel=6.12`.
+    tag: str = ""
     sort: str = "newest"
     page: int = 1
 
@@ -39,6 +44,7 @@ class Query:
             (not self.verdict or self.verdict in one.verdicts)
             and (not self.status or self.status == one.status)
             and (not self.limits or (bool(one.limits) and (self.limits == "kept") == (one.kept == one.limits)))
+            and (not self.tag or self.tag in one.tag_texts)
             and all(word in one.words for word in self.text.casefold().split())
         )
 
@@ -57,15 +63,16 @@ class Listing:
     #: (folder, why it is left out).
     left_out: list[tuple[str, str]]
     left_out_count: int
-    #: Every verdict that there is, for the filter.
+    #: Every verdict that there is, and the most frequent tags, for the filter.
     verdicts: list[str]
+    tags: list[str]
 
 
 class Catalogue:
     """The results in some folders. All methods may be called from any thread."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
-        self._roots = [root.absolute() for root in roots]
+        self.roots = [root.absolute() for root in roots]
         self._lock = threading.Lock()
         self._looking = threading.Lock()
         self._places: dict[str, Place] = {}
@@ -90,7 +97,7 @@ class Catalogue:
         with self._looking:
             if time.monotonic() - self._looked_s < FRESH_S:
                 return
-            places = {place.key: place for place in find_results(self._roots)}
+            places = {place.key: place for place in find_results(self.roots)}
             with self._lock:
                 self._places = places
                 self._read = {key: one for key, one in self._read.items() if _same(places.get(key), one.place)}
@@ -108,8 +115,14 @@ class Catalogue:
 
     def running(self) -> list[Listed]:
         """The results that say that they run."""
+        return [one for one in self.read()[0] if one.status == "running"]
+
+    def read(self) -> tuple[list[Listed], int]:
+        """Everything that was read so far, and how many are still to be read, in the background."""
         self.refresh()
-        return [one for one in self._all() if one.status == "running"]
+        with self._lock:
+            listed, left_out, total = list(self._read.values()), len(self._left_out), len(self._places)
+        return listed, max(0, total - left_out - len(listed))
 
     def _all(self) -> list[Listed]:
         """Everything that was read so far."""
@@ -141,6 +154,7 @@ class Catalogue:
             left_out=left_out[:LEFT_OUT_SHOWN],
             left_out_count=len(left_out),
             verdicts=sorted({word for one in listed for word in one.verdicts}),
+            tags=_tags(listed, query.tag),
         )
 
     def _newest(self) -> list[Place]:
@@ -181,6 +195,13 @@ class Catalogue:
 
 def _same(place: Place | None, known: Place) -> bool:
     return place == known
+
+
+def _tags(listed: Iterable[Listed], chosen: str) -> list[str]:
+    """The tags that most results have, and the chosen one."""
+    counted = Counter(text for one in listed for text in one.tag_texts)
+    most = {text for text, _ in counted.most_common(TAGS_SHOWN)}
+    return sorted(most | {chosen} if chosen else most)
 
 
 def _sorted(found: Iterable[Listed], sort: str) -> list[Listed]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flatwater.analysis import compare
 from flatwater.analysis.compare import cells_by_set, nothing_shared, set_key, unique_names
 from flatwater.analysis.side_by_side import as_document
 from flatwater.errors import UserError
-from flatwater.report.document import as_html
+from flatwater.report.document import Document, as_html
 from flatwater.report.overlay import overlay
 from flatwater.report.page import render
 from flatwater.results import open_result
@@ -75,6 +76,20 @@ class Drawn:
                 for place, key in enumerate(shared)
             ]
             return _packed(as_html(as_document(compared, [one for one in figures if one is not None]), home="/"))
+
+    def document(self, kind: str, draw: Callable[[Sequence[Listed]], Document], listed: Sequence[Listed]) -> bytes:
+        """A page of some results, compressed by gzip; `kind` tells it from others of the same.
+
+        Errors: FlatwaterError.
+        """
+        text = "".join(f"{one.place.key}{one.place.stamp}" for one in listed)
+        name = (kind, hashlib.sha256(text.encode()).hexdigest(), ())
+        found = self._get(name)
+        if found is None:
+            with self._drawing:
+                found = _packed(as_html(draw(listed), home="/"))
+            self._keep(name, found)
+        return found
 
     def _get(self, name: Name) -> bytes | None:
         with self._lock:

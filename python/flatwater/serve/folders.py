@@ -9,14 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from flatwater.catalogue.find import walk
 from flatwater.errors import UserError
+from flatwater.results.tags import TAGS
 
-#: How many folders deep results are looked for: `results/all/NAME` is two.
-DEPTH_MAX = 4
-#: Folders that are looked into at most: somebody may serve a whole disk.
+#: Folders that are looked into at most, below each that is served: somebody may serve a whole disk.
 FOLDERS_MAX = 200_000
 #: The files whose change makes a result another one.
-STAMPED = ("flatwater.json", "summary.json")
+STAMPED = ("flatwater.json", "summary.json", TAGS)
 
 #: Time of the last change and size of each of the stamped files; zeros for one that is missing.
 Stamp = tuple[tuple[int, int], ...]
@@ -49,36 +49,18 @@ def key_of(path: Path | str) -> str:
 
 
 def find_results(roots: Sequence[Path]) -> Iterator[Place]:
-    """The folders with a `flatwater.json`: the served folders, and those below. No link is followed.
+    """The results in and below the served folders. `roots` are absolute.
 
-    What cannot be looked into is left out. `roots` are absolute.
+    What cannot be looked into is left out.
     """
-    left = [FOLDERS_MAX]
     for root in roots:
         prefix = f"{root.name}/" if len(roots) > 1 else ""
-        yield from _below(str(root), root.name or str(root), prefix, DEPTH_MAX, left)
-
-
-def _below(folder: str, name: str, prefix: str, depth: int, left: list[int]) -> Iterator[Place]:
-    """`name` is the folder's, `prefix` what stands before the names of those in it."""
-    left[0] -= 1
-    stamp = _stamp(folder)
-    if stamp[0] != (0, 0):
-        yield Place(folder, name, stamp)
-        return
-    if depth == 0 or left[0] < 0:
-        return
-    with suppress(OSError), os.scandir(folder) as entries:
-        inside = [entry.name for entry in entries if _is_folder(entry)]
-        for one in inside:
-            yield from _below(f"{folder}/{one}", f"{prefix}{one}", f"{prefix}{one}/", depth - 1, left)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
+        for found in walk(str(root), lambda below, error: None, FOLDERS_MAX):
+            if found == ".":
+                folder, name = str(root), root.name or str(root)
+            else:
+                folder, name = f"{root}/{found}", f"{prefix}{found}"
+            yield Place(folder, name, _stamp(folder))
 
 
 def require_no_links(folder: Path) -> None:
@@ -109,7 +91,7 @@ def _stamp(folder: str) -> Stamp:
     found = []
     for name in STAMPED:
         try:
-            status = os.stat(f"{folder}/{name}")  # noqa: PTH116 - twenty thousand of them
+            status = os.stat(f"{folder}/{name}")  # noqa: PTH116 - thirty thousand of them
             found.append((status.st_mtime_ns, status.st_size))
         except (OSError, ValueError):
             found.append((0, 0))

@@ -1,4 +1,7 @@
-"""Who may ask: by the names of this machine, from no other origin, by GET only, and with the token if there is one.
+"""Who may ask: by the names of this machine, from no other origin, and with the token if there is one.
+
+GET and HEAD change nothing, and without `--allow-run` nothing else is taken. With it, a POST must have the token, and
+must say in `Origin` that a page of this server sent it.
 
 A page elsewhere could make a browser ask a server of this machine. A browser names in `Host` what it was asked for, and
 so a name that somebody lets point here (DNS rebinding) is refused; `Origin` and `Sec-Fetch-Site` (Fetch Metadata, W3C)
@@ -27,7 +30,8 @@ POLICY = (
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    # With "no-referrer", a form would say that its origin is null (Fetch, "append a request Origin header").
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -40,8 +44,20 @@ class Access:
     #: The host that was asked for with `--host`.
     host: str
     port: int
-    #: None for a server that only this machine reaches.
+    #: None for a server that only this machine reaches, and that only shows.
     token: str | None = None
+    #: Whether runs may be started and stopped.
+    allow_run: bool = False
+
+    def __post_init__(self) -> None:
+        if self.token is None and (self.reachable or self.allow_run):
+            raise ValueError("others may ask, or something may be changed: that takes a token")
+
+    @property
+    def reachable(self) -> bool:
+        """Whether other machines reach it."""
+        address = _address(self.host)
+        return self.host != "localhost" if address is None else not address.is_loopback
 
     @property
     def cookie(self) -> str:
@@ -56,8 +72,8 @@ class Access:
         address = _address(name)
         if address is not None:
             # An address that was written as one is no name that somebody could turn around.
-            return address.is_loopback or self.token is not None
-        names = {"localhost"} if self.token is None else {"localhost", self.host.lower(), socket.gethostname().lower()}
+            return address.is_loopback or self.reachable
+        names = {"localhost"} if not self.reachable else {"localhost", self.host.lower(), socket.gethostname().lower()}
         return name in names
 
     def accepts(self, told: str) -> bool:
@@ -113,16 +129,19 @@ class Guard:
         origins = headers.getlist("origin")
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins) or _comes_from_elsewhere(headers):
             return _refused(403, "A page of another origin asked for this.")
-        if scope["method"] not in ("GET", "HEAD"):
+        changes = scope["method"] not in ("GET", "HEAD")
+        if changes and not (self._access.allow_run and scope["method"] == "POST"):
             return _refused(405, "This server only shows: GET and HEAD.", {"Allow": "GET, HEAD"})
-        return None if self._access.token is None else self._without_token(scope, headers)
+        if changes and not _comes_from_here(headers, origins):
+            return _refused(403, "Only a page of this server may ask for that.")
+        return None if self._access.token is None else self._without_token(scope, headers, changes=changes)
 
-    def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
+    def _without_token(self, scope: Scope, headers: Headers, *, changes: bool) -> Response | None:
         """What a request without the token is answered; one with the token in its address gets a cookie instead."""
         access = self._access
         asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         told = [value for name, value in asked if name == "token"]
-        if told and all(access.accepts(one) for one in told):
+        if told and not changes and all(access.accepts(one) for one in told):
             rest = urlencode([(name, value) for name, value in asked if name != "token"])
             # One slash at the start: two would name another host.
             answer = RedirectResponse("/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else ""), 303)
@@ -152,6 +171,11 @@ def _comes_from_elsewhere(headers: Headers) -> bool:
     if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
         return False
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) != ("navigate", "document")
+
+
+def _comes_from_here(headers: Headers, origins: list[str]) -> bool:
+    """Whether a page of this server asked: every browser says so of a POST, and its origin was compared before."""
+    return len(origins) == 1 and headers.get("sec-fetch-site", "same-origin") == "same-origin"
 
 
 def _refused(status: int, why: str, headers: dict[str, str] | None = None) -> Response:

@@ -89,6 +89,11 @@ class Stream:
                 self.viewers.add(viewer)
         return viewer
 
+    async def span(self, start_s: float, end_s: float) -> bytes:
+        """The lines of a part of the time. Errors: FlatwaterError."""
+        async with self._lock:
+            return await asyncio.to_thread(self._watch.span, start_s, end_s) if self._watch is not None else b"{}"
+
     async def _follow(self, watch: Watch) -> None:
         idle_s = 0.0
         try:
@@ -146,6 +151,11 @@ class Hub:
         """
         viewer, stream = await self._join(key, path)
         return self._until_gone(viewer, stream)
+
+    async def span(self, key: str, start_s: float, end_s: float) -> bytes | None:
+        """The lines of a part of a run's time, as JSON; None if nobody watches it. Errors: FlatwaterError."""
+        stream = self._streams.get(key)
+        return None if stream is None else await stream.span(start_s, end_s)
 
     async def _join(self, key: str, path: Path) -> tuple[Viewer, Stream]:
         self._streams = {name: one for name, one in self._streams.items() if not one.ended}

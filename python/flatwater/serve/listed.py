@@ -13,6 +13,7 @@ from flatwater.errors import UserError
 from flatwater.report.units import number
 from flatwater.results.opening import read_manifest
 from flatwater.results.stored import exists, read_file
+from flatwater.results.tags import Tags, read_tags
 from flatwater.serve.folders import Place, require_no_links
 
 #: Means that are kept for the small line of a sweep.
@@ -37,6 +38,13 @@ class _Cell(_Told):
     mean: float | None = None
     verdict: str | None = None
     thresholds: list[_Threshold] = pydantic.Field(default_factory=list)
+    published: _Told | None = None
+    published_others: list[_Told] = pydantic.Field(default_factory=list)
+
+    @property
+    def figures(self) -> int:
+        """Published figures that stand beside it."""
+        return len(self.published_others) + (self.published is not None)
 
 
 class _Summary(_Told):
@@ -63,11 +71,24 @@ class Listed:
     #: Limits that were kept, and all limits.
     kept: int = 0
     limits: int = 0
+    #: Published figures beside its own.
+    published: int = 0
+    #: The user's: name -> value.
+    tags: dict[str, str] = field(default_factory=dict)
+    note: str = ""
+    #: Why the tags cannot be read; the result can.
+    tags_error: str = ""
 
     @property
     def words(self) -> str:
         """What a search looks at, in lower case."""
-        return f"{self.title}\n{self.name}\n{self.place.name}\n{self.unit}".casefold()
+        own = "\n".join([*self.tag_texts, self.note])
+        return f"{self.title}\n{self.name}\n{self.place.name}\n{self.unit}\n{own}".casefold()
+
+    @property
+    def tag_texts(self) -> list[str]:
+        """Each tag as `flatwater tag` takes it: `kernel=6.12`."""
+        return [f"{name}={value}" for name, value in self.tags.items()]
 
     @property
     def mean(self) -> float | None:
@@ -97,6 +118,7 @@ def read_listed(place: Place) -> Listed:
     units = {cell.unit for cell in cells}
     limits = [limit for cell in cells for limit in cell.thresholds]
     means = [cell.mean for cell in cells if cell.mean is not None]
+    tags, tags_error = _read_tags(place)
     return Listed(
         place=place,
         title=(manifest.title or manifest.name)[:TITLE_MAX],
@@ -110,7 +132,19 @@ def read_listed(place: Place) -> Listed:
         unit=units.pop() if len(units) == 1 else "",
         kept=sum(limit.passed for limit in limits),
         limits=len(limits),
+        published=sum(cell.figures for cell in cells),
+        tags=tags.tags,
+        note=tags.note[:TITLE_MAX],
+        tags_error=tags_error,
     )
+
+
+def _read_tags(place: Place) -> tuple[Tags, str]:
+    """The tags, or why they cannot be read."""
+    try:
+        return read_tags(place.path), ""
+    except UserError as error:
+        return Tags(), error.what
 
 
 def _read_cells(place: Place) -> list[_Cell]:

@@ -10,6 +10,7 @@ import resource
 import secrets
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,15 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
-from flatwater.errors import UserError
+from flatwater.errors import Interrupted, UserError
+from flatwater.results.started import resume_command
+from flatwater.results.stored import exists
 from flatwater.serve.app import make_app
 from flatwater.serve.catalogue import Catalogue
 from flatwater.serve.guard import Access
 from flatwater.serve.hub import Hub
+from flatwater.serve.launch.child import Child
+from flatwater.serve.launch.launcher import Launcher
 from flatwater.serve.port import is_loopback, open_port
 from flatwater.serve.writers import Writers
 from flatwater.spelling import guessed_path
@@ -43,30 +48,42 @@ class Served:
     url: str
     #: Whether other machines reach it.
     reachable: bool
+    #: Whether runs can be started from its pages.
+    allow_run: bool = False
 
 
-def serve(roots: Sequence[Path], host: str, port: int, tell: Callable[[Served], None]) -> None:
+def serve(
+    roots: Sequence[Path], host: str, port: int, tell: Callable[[Served], None], *, allow_run: bool = False
+) -> None:
     """Serves the results below `roots` until Ctrl-C, SIGTERM or SIGHUP. `tell` is called once it answers.
 
-    On a host that others reach, a token is made, and is in the url.
+    On a host that others reach, and with `allow_run`, a token is made, and is in the url. With `allow_run`, runs can be
+    started into the first of the roots; those under way are interrupted at the end, and waited for.
 
-    Errors: UserError for a folder that is none, a host that is not this machine's, or a port that is taken.
+    Errors: UserError for a folder that is none, a host that is not this machine's, or a port that is taken; with
+    `allow_run`, for a result where a folder for new ones is meant.
     """
     for root in roots:
         if not root.is_dir():
             hint = guessed_path(root) or "a folder with results: flatwater serve DIR"
             raise UserError("no such folder", where=str(root), hint=hint)
+    if allow_run and exists(roots[0] / "flatwater.json"):
+        hint = f"flatwater serve {roots[0].parent} --allow-run"
+        raise UserError("is a result, and no folder for new ones", where=str(roots[0]), hint=hint)
+    # Before the server stands back and takes more files: its runs are as those of a terminal.
+    launcher = Launcher(roots[0]) if allow_run else None
     _allow_many_viewers()
     os.nice(NICE)
     opened = open_port(host, port)
     with opened:
         reachable = not is_loopback(opened)
-        token = secrets.token_urlsafe(24) if reachable else None
+        token = secrets.token_urlsafe(24) if reachable or allow_run else None
         address, number = opened.getsockname()[:2]
         # A name that leads to this machine only is not answered to: whoever gave it may let it lead elsewhere.
-        access = Access(host if reachable or host == "localhost" else address, number, token)
+        access = Access(host if reachable or host == "localhost" else address, number, token, allow_run)
         url = url_of(access) + (f"?token={token}" if token is not None else "")
-        asyncio.run(_serve(opened, access, Catalogue(roots), lambda: tell(Served(roots, url, reachable))))
+        served = Served(roots, url, reachable, allow_run)
+        asyncio.run(_serve(opened, access, Catalogue(roots), launcher, lambda: tell(served)))
 
 
 def _allow_many_viewers() -> None:
@@ -85,14 +102,18 @@ def url_of(access: Access) -> str:
     return f"http://{host}:{access.port}/"
 
 
-async def _serve(opened: socket.socket, access: Access, catalogue: Catalogue, told: Callable[[], None]) -> None:
+async def _serve(
+    opened: socket.socket, access: Access, catalogue: Catalogue, launcher: Launcher | None, told: Callable[[], None]
+) -> None:
     hub = Hub(Writers())
-    server = Server(configured(make_app(catalogue, hub, access)), told)
+    server = Server(configured(make_app(catalogue, hub, access, launcher)), told)
     ending: set[asyncio.Task[None]] = set()
 
     def end() -> None:
         server.force_exit = server.should_exit
         server.should_exit = True
+        if launcher is not None:
+            _tell_of(launcher.interrupt())
         ending.add(asyncio.ensure_future(hub.end()))
 
     # Answers that the end cut off are no errors.
@@ -108,6 +129,8 @@ async def _serve(opened: socket.socket, access: Access, catalogue: Catalogue, to
     finally:
         catalogue.end()
         await hub.end()
+        if launcher is not None:
+            await _end_runs(launcher)
         for number in caught:
             loop.remove_signal_handler(number)
 
@@ -126,6 +149,19 @@ def configured(app: ASGIApp) -> uvicorn.Config:
         ws="none",
         timeout_graceful_shutdown=ENDING_S,
     )
+
+
+async def _end_runs(launcher: Launcher) -> None:
+    """Waits for runs that end because the server does, and tells how to go on with each."""
+    # Signals are still heard: one more ends the runs at once.
+    for child in await asyncio.to_thread(launcher.end):
+        if child.code == Interrupted.exit_code and exists(child.folder / "flatwater.json"):
+            print(f"what it measured is kept; to go on: {resume_command(child.folder)}", file=sys.stderr, flush=True)
+
+
+def _tell_of(interrupted: Sequence[Child]) -> None:
+    for child in interrupted:
+        print(f"interrupting the run {child.folder}; Ctrl-C once more ends it at once", file=sys.stderr, flush=True)
 
 
 class Server(uvicorn.Server):

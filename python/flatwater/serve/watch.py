@@ -77,6 +77,15 @@ class Watch:
         """All that was sent so far, for one who begins to watch."""
         return self._whole(self._draw(), self._run.state())
 
+    def span(self, start_s: float, end_s: float) -> bytes:
+        """The lines of a span of the cell's time, with as many points as the whole cell has otherwise: JSON."""
+        tail = self._run.tail
+        if tail is None or not tail.rows:
+            return b"{}"
+        drawn = next(draw(self._run.result, [tail.within(start_s, end_s)], CHARTS)).as_json()
+        found = {"cell": tail.index, "times": drawn["times"], "lines": drawn["lines"]}
+        return json.dumps(seen(found), separators=(",", ":"), allow_nan=False).encode()
+
     def _draw(self) -> DrawnCell | None:
         tail = self._run.tail
         if tail is None or not tail.rows:
@@ -106,6 +115,7 @@ class Watch:
         events = [(seconds(event.time_s), event.kind, event.text) for event in tail.events] if tail else []
         head: Json = seen(
             {
+                "cell": tail.index if tail else None,
                 "state": state.word,
                 "told": state.told,
                 "place": self._run.place,

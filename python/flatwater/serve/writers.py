@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,6 +32,15 @@ class Writers:
                 self._looked_s = time.monotonic()
             inside = os.path.realpath(result) + "/cells/"
             return next((process for path, process in self._found.items() if path.startswith(inside)), None)
+
+    @staticmethod
+    def results_below(roots: Sequence[Path]) -> Iterator[Path]:
+        """The results below some folders that a process writes just now, by their real paths."""
+        below = tuple(os.path.realpath(root) + "/" for root in roots)
+        for journal in open_journals():
+            result, cells, _ = journal.rpartition("/cells/")
+            if cells and f"{result}/".startswith(below):
+                yield Path(result)
 
 
 def open_journals() -> dict[str, int]:

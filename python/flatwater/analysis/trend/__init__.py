@@ -4,6 +4,7 @@ runs.py          a run: its figures and its circumstances
 same.py          whether two runs repeat one experiment on one machine
 environment.py   what was recorded of a run's circumstances, and what changed of it
 trends.py        the runs in groups, and the changes of each figure
+words.py         all that in words and rows
 """
 
 from flatwater.analysis.trend.environment import Changed

@@ -1,14 +1,16 @@
 "use strict";
 (() => {
   // Keys for the list. Everything works without them.
-  const links = [...document.querySelectorAll("#runs .what a")];
+  const links = [...document.querySelectorAll("#runs .what > a")];
   const boxes = [...document.querySelectorAll('#runs input[type="checkbox"]')];
   const compare = document.getElementById("compare");
+  const cost = document.getElementById("cost");
   const typing = (one) => /^(INPUT|SELECT|TEXTAREA)$/.test(one.tagName) && one.type !== "checkbox";
 
   function count() {
     const chosen = boxes.filter((box) => box.checked).length;
     if (compare) compare.disabled = chosen < 2;
+    if (cost) cost.disabled = chosen < 1;
   }
 
   function place() {

@@ -1,0 +1,107 @@
+"""What a page asks for: an experiment of the library and lines of `--set`, checked before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flatwater.errors import UserError
+from flatwater.experiment import CELLS_ASKED, Experiment, InvalidExperimentError
+from flatwater.runner.check import Checked, check
+
+#: The most lines, and the most letters of one: the longest argument of a program is 128 KiB (execve(2)).
+LINES_MAX, LETTERS_MAX = 200, 8000
+_TERMINAL = "on the command line only: `flatwater run` in a terminal"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """An experiment, and the lines that change it."""
+
+    file: Path
+    lines: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The lines, as the page shows them."""
+        return "\n".join(self.lines)
+
+
+def read_wish(file: Path, text: str) -> Wish:
+    """The lines of a form: `FIELD=VALUE` each, with or without `--set` before it.
+
+    Errors: UserError for more than a run could be given.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.removeprefix("--set ").strip() for line in lines if line and not line.startswith("#")]
+    if len(lines) > LINES_MAX:
+        raise UserError(f"{len(lines)} lines, and a page takes {LINES_MAX}", hint="write an experiment file")
+    for line in lines:
+        if len(line) > LETTERS_MAX or "\0" in line:
+            raise UserError("a line is too long, or no text", where=f"--set {line[:40]}...")
+    return Wish(file, tuple(lines))
+
+
+def checked(wish: Wish) -> tuple[Checked | None, list[UserError]]:
+    """What is known of the run, or all mistakes of the wish."""
+    try:
+        found = check(str(wish.file), wish.lines, complete=True)
+    except InvalidExperimentError as error:
+        return None, list(error.problems)
+    except UserError as error:
+        return None, [error]
+    refused = [*_refused(found.experiment)]
+    if found.cells > CELLS_ASKED:
+        hint = f"sweep fewer values; {_TERMINAL} with --yes"
+        refused.append(UserError(f"{found.cells:,} cells, {found.cells_text}", where="sweep", hint=hint))
+    return (None, refused) if refused else (found, [])
+
+
+def _refused(experiment: Experiment) -> Iterator[UserError]:
+    """What no page may ask for: what could destroy what is not flatwater's, a server of others, a program by its path.
+
+    Looked at is what the experiment is in the end, whichever line or sweep made it so.
+    """
+    told = set()
+    for field, value in _values(experiment):
+        why = _why_not(field, value)
+        if why is not None and field not in told:
+            told.add(field)
+            yield UserError(f"{field}: {why}", where=experiment.name, hint=_TERMINAL)
+
+
+def _why_not(field: str, value: Any) -> str | None:
+    name = field.rpartition(".")[2]
+    if name == "overwrite" and value is True:
+        return "what is on a device, or in a file of yours, is not overwritten from a page"
+    if field == "database.url" and value is not None:
+        return "a load on a server of others is not started from a page"
+    if field == "database.binary" and isinstance(value, str) and "/" in value:
+        return "a program is not named by its path from a page; one that is in the PATH of flatwater serve, by its name"
+    if field == "load.hosts":
+        return "other hosts are not made to load anything from a page"
+    return None
+
+
+def _values(experiment: Experiment) -> Iterator[tuple[str, Any]]:
+    """Each field with each of its values."""
+    yield from _flat("", experiment.model_dump(exclude={"sweep", "published", "expected"}))
+    for dimension in experiment.sweep.dimensions:
+        for field, values in dimension.items():
+            for value in values:
+                yield from _flat(field, value)
+
+
+def _flat(field: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _flat(f"{field}.{name}" if field else str(name), inner)
+    else:
+        yield field, value
+
+
+def problem_texts(problems: Sequence[UserError]) -> list[tuple[str, str, str]]:
+    """Each problem as (where, what, what to do next)."""
+    return [(one.where or "", one.what, one.hint or "") for one in problems]

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flatwater.errors import UserError
+from flatwater.experiment.library import library_files
+from flatwater.serve.launch.wish import LETTERS_MAX, LINES_MAX, Wish, checked, read_wish
+
+
+def wish(name: str, *lines: str) -> Wish:
+    return Wish(library_files()[name], lines)
+
+
+def test_lines_are_read_as_they_are_typed() -> None:
+    text = "\n  storage.path=/mnt/flash \r\n\n--set workload.threads=4\n# a remark\n"
+    assert read_wish(Path("x"), text).lines == ("storage.path=/mnt/flash", "workload.threads=4")
+
+
+@pytest.mark.parametrize("text", ["x=1\n" * (LINES_MAX + 1), "x=" + "y" * LETTERS_MAX, "x=\0"])
+def test_what_no_program_takes_is_refused(text: str) -> None:
+    with pytest.raises(UserError):
+        read_wish(Path("x"), text)
+
+
+def test_all_mistakes_have_their_place() -> None:
+    found, problems = checked(wish("quick", "workload.threads=-1", "workload.nosuch=3", "x"))
+    assert found is None and [one.where for one in problems] == ["--set x"]
+    found, problems = checked(wish("quick", "workload.threads=-1", "workload.nosuch=3"))
+    assert {one.where for one in problems} == {"--set workload.threads=-1", "--set workload.nosuch=3"}
+
+
+def test_a_run_has_its_place_before_it_starts(tmp_path: Path) -> None:
+    found, (problem,) = checked(wish("quick"))
+    assert found is None and "storage.path is missing" in problem.what
+    found, problems = checked(wish("quick", f"storage.path={tmp_path}"))
+    assert found is not None and found.cells == 3 and not problems
+
+
+#: A server of flatwater's own.
+SERVER = "storage.path=/tmp"
+#: A server of others.
+URL = ("database.settings={}", "database.url=mysql://root@db1/x")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "told"),
+    [
+        ("quick", ("storage.path=/dev/sda", "storage.overwrite=true"), "storage.overwrite: what is on a device"),
+        ("quick", ("storage.path=/tmp", "sweep.storage.overwrite=[false, true]"), "storage.overwrite"),
+        ("quick", ("storage.path=/tmp", 'storage={kind="file",path="/tmp",size="1MiB",overwrite=true}'), "overwrite"),
+        ("tpcc-quick", URL, "database.url: a load on a server of others"),
+        ("tpcc-quick", (URL[0], 'sweep.database.url=["mysql://a@db1/", "mysql://a@db2/"]'), "database.url: a load"),
+        ("tpcc-quick", (SERVER, "database.binary=/tmp/mysqld"), "database.binary: a program is not named by its path"),
+        ("tpcc-quick", (SERVER, "database.binary=./mysqld"), "database.binary"),
+        ("tpcc-quick", (SERVER, 'sweep.database.binary=["mysqld", "/tmp/mysqld"]'), "database.binary"),
+        ("tpcc-quick", (*URL, "load.hosts=2", "workload.connections=4"), "load.hosts: other hosts"),
+        ("quick", ("storage.path=/tmp", f"sweep.workload.block_size={[4096 * n for n in range(1, 600)]}"), "cells"),
+    ],
+)
+def test_what_could_destroy_or_reach_others_is_not_asked_for_from_a_page(
+    name: str, lines: tuple[str, ...], told: str
+) -> None:
+    found, problems = checked(wish(name, *lines))
+    assert found is None
+    assert any(told in one.what and "in a terminal" in (one.hint or "") for one in problems), problems
+
+
+def test_a_server_by_its_name_and_own_files_are_no_danger(tmp_path: Path) -> None:
+    for lines in (("database.binary=mysqld",), ("storage.overwrite=false",), ()):
+        name = "tpcc-quick" if "database" in "".join(lines) else "quick"
+        found, problems = checked(wish(name, f"storage.path={tmp_path}", *lines))
+        assert found is not None and not problems
+
+
+def test_no_experiment_of_the_library_is_refused_as_it_is() -> None:
+    refused = []
+    for name, path in library_files().items():
+        _, problems = checked(Wish(path, ()))
+        refused += [(name, one.what) for one in problems if "missing" not in one.what]
+    assert not refused
