@@ -51,6 +51,7 @@ def make_app() -> typer.Typer:
         cache,
         check,
         compare,
+        copying,
         cost,
         emulate,
         export,
@@ -97,6 +98,7 @@ def make_app() -> typer.Typer:
         query,
         tag,
         export,
+        copying,
         importing,
         emulate,
         fit,
@@ -132,7 +134,7 @@ def _call() -> int:
             return _refuse(error)
     except FlatwaterError as error:
         if not isinstance(error, ReaderGoneError):
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {_as_written(str(error))}", file=sys.stderr)
         return error.exit_code
     except OSError as error:
         # The user's path cannot even be looked up.
@@ -146,6 +148,12 @@ def _call() -> int:
     if code == Interrupted.exit_code:
         print("error: interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
+
+
+def _as_written(text: str) -> str:
+    """A text with the addresses of stores in the place of the temporary folders that stand for them."""
+    stores = sys.modules.get("flatwater.stores")
+    return str(stores.told(text)) if stores is not None else text
 
 
 def _refuse(error: TyperException) -> int:
