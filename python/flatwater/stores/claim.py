@@ -56,6 +56,12 @@ class Claim:
         del self.index.files[name]
         self.changed = True
 
+    def require(self) -> None:
+        """Errors: UserError if another call has the place by now; StoreGone."""
+        found = self.store.head(self.address.key(UPLOADED))
+        if found is None or found.etag != self.etag:
+            raise _lost(self.address)
+
     def write(self) -> None:
         """Writes the list, if nobody else did so since. Errors: UserError, StoreGone."""
         self.etag = _put(self.store, self.address, self.index, self.etag)
@@ -140,8 +146,13 @@ def _put(store: Store, address: Address, index: Index, etag: str | None) -> str:
         found = store.read(key, BYTES_MAX)
         made = found[1] if found is not None else ""
     if found is None or found[0] != body:
-        raise UserError("another run writes to it", where=str(address), hint="nothing of it was overwritten")
+        raise _lost(address)
     return made
+
+
+def _lost(address: Address) -> UserError:
+    hint = "nothing of the other was overwritten; `flatwater resume` goes on with that one"
+    return UserError("another run has the place, or another call goes on with this one", where=str(address), hint=hint)
 
 
 def _require_empty(address: Address, found: list[tuple[str, int]]) -> None:

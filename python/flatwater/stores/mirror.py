@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,8 +34,6 @@ class Mirror:
     folder: Path
     #: Address of a result, or of an object -> why it is left out.
     left_out: dict[str, str] = field(default_factory=dict)
-    #: Deletes the folder when the process ends.
-    _kept: tempfile.TemporaryDirectory[str] | None = None
 
 
 _MIRRORS: list[Mirror] = []
@@ -46,8 +46,12 @@ def local_copy(path: Path | str, wanted: Callable[[str], bool] = lambda _: True,
     """
     address = parse_address(path)
     store = open_store(address)
-    kept = tempfile.TemporaryDirectory(prefix="flatwater-", ignore_cleanup_errors=True)
-    mirror = Mirror(address, Path(kept.name, address.prefix.rpartition("/")[2] or address.bucket), _kept=kept)
+    try:
+        top = Path(tempfile.mkdtemp(prefix="flatwater-"))
+    except OSError as error:
+        raise not_written(error, Path(tempfile.gettempdir())) from None
+    mirror = Mirror(address, top / (address.prefix.rpartition("/")[2] or address.bucket))
+    atexit.register(shutil.rmtree, top, ignore_errors=True)
     try:
         mirror.folder.mkdir()
         if not _fetch_result(store, address, mirror.folder, mirror.left_out, wanted):
@@ -57,7 +61,7 @@ def local_copy(path: Path | str, wanted: Callable[[str], bool] = lambda _: True,
             for name in found:
                 _fetch_one_of_several(store, mirror, name, wanted)
     except OSError as error:
-        raise not_written(error, Path(kept.name)) from None
+        raise not_written(error, top) from None
     _MIRRORS.append(mirror)
     return mirror
 

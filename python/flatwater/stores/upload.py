@@ -14,6 +14,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
@@ -46,15 +47,24 @@ class Upload:
         """
         began_s = time.monotonic()
         done = True
+        self._claim.require()
+        if whole:
+            # Who sets the clock back may give a changed file the size and the time of the one before.
+            self._hashed.clear()
         try:
             for name in sorted(self._names(whole=whole), key=order):
                 if patience_s is not None and time.monotonic() - began_s > patience_s:
                     done = False
                     break
                 self._upload(name)
-        finally:
+        except StoreGone:
+            raise
+        except BaseException:
             # What came before an error is there, and counts.
-            self._list()
+            with suppress(FlatwaterError):
+                self._list()
+            raise
+        self._list()
         if whole:
             self._remove_merged()
         return done
