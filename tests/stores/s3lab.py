@@ -1,4 +1,4 @@
-"""A real server of the S3 protocol (`scripts/s3-server`), which checks signatures, and calls of the program beside it."""
+"""A real server of the S3 protocol, which checks signatures (`scripts/s3-server`), and calls of the program."""
 
 from __future__ import annotations
 
@@ -90,7 +90,10 @@ class S3Server:
         subprocess.run(made, check=True, capture_output=True)
         rules = [
             {"Effect": "Allow", "Principal": {"AWS": [READER[0]]}, "Action": [action], "Resource": [resource]}
-            for action, resource in (("s3:GetObject", f"arn:aws:s3:::{bucket}/*"), ("s3:ListBucket", f"arn:aws:s3:::{bucket}"))
+            for action, resource in (
+                ("s3:GetObject", f"arn:aws:s3:::{bucket}/*"),
+                ("s3:ListBucket", f"arn:aws:s3:::{bucket}"),
+            )
         ]
         self.client().put_bucket_policy(Bucket=bucket, Policy=json.dumps({"Version": "2012-10-17", "Statement": rules}))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from types import ModuleType
 
 import typer
 from typer.exceptions import TyperException
@@ -85,7 +86,7 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_options)
-    for module in (
+    verbs = (
         run,
         resume,
         report,
@@ -109,11 +110,15 @@ def make_app() -> typer.Typer:
         advise,
         tune_up,
         serve,
-    ):
+    )
+    return _with(app, verbs, (cache, trace, snapshots))
+
+
+def _with(app: typer.Typer, verbs: tuple[ModuleType, ...], groups: tuple[ModuleType, ...]) -> typer.Typer:
+    for module in verbs:
         add_verb(app, module)
-    app.add_typer(cache.make_app(), name=cache.NAME)
-    app.add_typer(trace.make_app(), name=trace.NAME)
-    app.add_typer(snapshots.make_app(), name=snapshots.NAME)
+    for group in groups:
+        app.add_typer(group.make_app(), name=group.NAME)
     return app
 
 

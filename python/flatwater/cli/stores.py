@@ -129,8 +129,8 @@ def result_place(out: Path | None, *, resume: bool) -> Iterator[Place]:
     place = Place(out, _claim(address, out, resume=resume))
     try:
         yield place
-    except BaseException as error:
-        _upload_beside(place, error)
+    except BaseException:
+        _upload_beside(place)
         raise
     upload_now(place.upload)
 
@@ -186,15 +186,16 @@ def _claim(address: Address, folder: Path, *, resume: bool) -> Upload:
         raise UserError(f"cannot be used: {error.strerror}", where=str(folder)) from None
 
 
-def _upload_beside(place: Place, error: BaseException) -> None:
+def _upload_beside(place: Place) -> None:
     """Uploads what a run left that did not end well. Its own error is what the user is told first."""
     from flatwater.errors import FlatwaterError
+    from flatwater.results.unmeasured import is_unmeasured
 
     assert place.upload is not None
-    if (
-        not (place.upload.folder / "flatwater.json").exists()
-        and not (place.upload.folder / "experiments.json").exists()
-    ):
+    folder = place.upload.folder
+    begun = any((folder / name).exists() for name in ("flatwater.json", "experiments.json"))
+    if not begun or is_unmeasured(folder):
+        # The next run may have the place. What is in the folder tells why this one failed.
         with suppress(FlatwaterError, OSError):
             place.upload.release()
         return

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from flatwater.cli.stores import Wanted
 
 
 def add_verb(app: typer.Typer, module: Any) -> None:
@@ -18,11 +22,11 @@ def add_verb(app: typer.Typer, module: Any) -> None:
     """
     from rich.markup import escape
 
-    reads: dict[str, Any] = getattr(module, "READS", {})
+    reads: Mapping[str, Wanted] = getattr(module, "READS", {})
     takes: tuple[str, ...] = getattr(module, "TAKES", ())
 
     @functools.wraps(module.verb)
-    def call(**given: Any) -> Any:
+    def call(**given: object) -> object:
         if any(_may_be_address(one) for value in given.values() for one in _each(value)):
             given = _resolved(given, reads, takes)
         return module.verb(**given)
@@ -39,10 +43,11 @@ def _may_be_address(value: object) -> bool:
     return isinstance(value, Path | str) and ":/" in str(value)[:8]
 
 
-def _resolved(given: dict[str, Any], reads: dict[str, Any], takes: tuple[str, ...]) -> dict[str, Any]:
+def _resolved(given: Mapping[str, object], reads: Mapping[str, Wanted], takes: tuple[str, ...]) -> dict[str, object]:
+    """The arguments of a verb: a folder for each address that it reads. Errors: UserError, StoreGone."""
     from flatwater.cli.stores import fetched, refuse
 
-    found = {}
+    found: dict[str, object] = {}
     for name, value in given.items():
         if name in reads:
             several = [fetched(one, reads[name]) for one in _each(value)]
