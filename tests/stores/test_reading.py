@@ -228,6 +228,9 @@ def test_at_no_moment_of_an_upload_is_a_part_taken_for_the_whole(memory: Memory,
         with suppress(Killed):
             upload(folder, "s3://bucket/x")
         memory.put = put  # type: ignore[method-assign]
+        # Tools that do not know the list find what makes it a result only with all the rest.
+        rest = {f"x/{file.name}" for file in files_of(result)}
+        assert "x/flatwater.json" not in memory.objects or rest <= memory.objects.keys()
         try:
             opened = open_result(local_copy("s3://bucket/x").folder)
         except UserError as error:
@@ -284,6 +287,20 @@ def test_a_file_that_is_written_to_while_it_is_uploaded(memory: Memory, result: 
     memory.put = put  # type: ignore[method-assign]
     assert made.sync(whole=True)
     assert (local_copy("s3://bucket/x").folder / "machine.json").read_text() == '{"later": 1}'
+
+
+def test_a_place_inside_that_of_a_run_is_refused(memory: Memory, result: Path, tmp_path: Path) -> None:
+    upload(result, "s3://bucket/all/x")
+    before = dict(memory.objects)
+    with pytest.raises(UserError, match="lies in the place of a run, s3://bucket/all/x"):
+        claim_new(parse_address("s3://bucket/all/x/deep/y"), tmp_path / "y")
+    with pytest.raises(UserError, match="holds other objects"):
+        claim_new(parse_address("s3://bucket/all"), tmp_path / "y")
+    assert memory.objects == before and not (tmp_path / "y").exists()
+    # A login that may see its own place only is not kept from it.
+    memory.faults.append(("head", UserError("the login may not do that there")))
+    assert claim_new(parse_address("s3://bucket/other/y"), tmp_path / "y")
+    assert not memory.faults
 
 
 def test_statements_of_clients_are_read_by_nobody_else(memory: Memory, tmp_path: Path) -> None:

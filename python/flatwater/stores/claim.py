@@ -88,6 +88,7 @@ def claim_new(address: Address, folder: Path) -> Claim:
         hint = f"another place, or to go on with that run: flatwater resume {shell_word(str(address))}"
         raise UserError("holds a run already", where=str(address), hint=hint)
     _require_empty(address, found)
+    _require_outside(store, address)
     return _begin(store, address, folder, word())
 
 
@@ -153,6 +154,19 @@ def _put(store: Store, address: Address, index: Index, etag: str | None) -> str:
 def _lost(address: Address) -> UserError:
     hint = "nothing of the other was overwritten; `flatwater resume` goes on with that one"
     return UserError("another run has the place, or another call goes on with this one", where=str(address), hint=hint)
+
+
+def _require_outside(store: Store, address: Address) -> None:
+    """Errors: UserError for a place inside that of another run; StoreGone."""
+    above = address.prefix
+    while above := above.rpartition("/")[0]:
+        outer = Address(address.scheme, address.bucket, above)
+        try:
+            there = store.head(outer.key(UPLOADED)) is not None
+        except UserError:  # who may see the own place only sees no other
+            continue
+        if there:
+            raise UserError(f"lies in the place of a run, {outer}", where=str(address), hint="another place")
 
 
 def _require_empty(address: Address, found: list[tuple[str, int]]) -> None:
