@@ -225,8 +225,8 @@ def test_a_copy_is_whole_and_is_sent_once(bucket: Bucket, result: Path, tmp_path
     assert {key for key in again if again[key] != modified[key]} <= {"deep/er/x/uploaded.json"}
     assert bucket.call("tag", result, "kernel=6.12").code == 0
     assert bucket.call("copy", result, bucket.url("deep/er/x")).code == 0
-    back = bucket.call("copy", bucket.url("deep/er/x"), "back")
-    assert back.code == 0, back.stderr
+    back = bucket.call("copy", bucket.url("deep/er/x"), "back", "--json")
+    assert back.code == 0 and json.loads(back.stdout) == {"result": "back"}, back.stderr
     for file in result.rglob("*"):
         if file.is_file() and file.name != "upload.json":
             assert (bucket.folder / "back" / file.relative_to(result)).read_bytes() == file.read_bytes()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from flatwater.cli.arguments import Json
 
 if TYPE_CHECKING:
     from flatwater.stores import Address
@@ -26,6 +29,7 @@ AWS_ENDPOINT_URL=http://minio:9000 flatwater copy results/monday s3://bucket/mon
 def verb(
     source: Annotated[Path, typer.Argument(metavar="FROM", help="A result folder, or s3://BUCKET/PREFIX.")],
     target: Annotated[Path, typer.Argument(metavar="TO", help="The other of the two: a place that is empty.")],
+    as_json: Json = False,
 ) -> None:
     """Copy a result into an object store, or from there; each file is compared with what was sent.
 
@@ -44,10 +48,11 @@ def verb(
     if is_address(target):
         address = parse_address(target, to_write=True)
         _send(source, address)
-        typer.echo(f"result: {address}")
+        made = str(address)
     else:
         _fetch(parse_address(source), target)
-        typer.echo(f"result: {target}")
+        made = str(target)
+    typer.echo(json.dumps({"result": made}) if as_json else f"result: {made}")
 
 
 def _send(folder: Path, address: Address) -> None:
