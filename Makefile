@@ -46,6 +46,7 @@ build-tools:
 
 test-tools:
 	@scripts/apt-need $(TEST_TOOLS)
+	@scripts/s3-server >/dev/null
 
 $(VENV)/.python: requirements/dev.txt | build-tools
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || scripts/apt-need /:python3-venv

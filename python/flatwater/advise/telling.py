@@ -11,6 +11,7 @@ from flatwater.analysis.autocorrelation import CONFIDENCE
 from flatwater.report.document import Block, Code, Document, Heading, Items, Paragraph
 from flatwater.report.sentences import mean_text
 from flatwater.results import CellSummary
+from flatwater.stores import shown
 
 #: Of the object that `--json` prints.
 JSON_VERSION = 1
@@ -107,7 +108,7 @@ def as_data(told: Consultation, verified: Verified | None = None) -> dict[str, o
     """Everything that is told, as JSON has it."""
     found: dict[str, object] = {
         "schema_version": JSON_VERSION,
-        "run": str(told.cell.result.path),
+        "run": shown(told.cell.result.path),
         "cell": told.cell.index,
         "set": told.cell.set,
         "headline": headline(told),

@@ -24,6 +24,7 @@ from flatwater.catalogue.index import (
 from flatwater.catalogue.rows import Rows, read_rows
 from flatwater.catalogue.tables import RUN
 from flatwater.errors import UserError
+from flatwater.stores import is_mirror
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ def read_catalogue(paths: Sequence[Path]) -> Catalogue:
 
 def _read(place: Place) -> tuple[Kept, dict[str, str]]:
     """The rows of a place's results, and what is left out. The index has what did not change."""
-    indexed = read_index(place.path) if len(place.found) >= RUNS_MIN else nothing()
+    # What was fetched from a store is gone when the process ends.
+    is_indexed = len(place.found) >= RUNS_MIN and not is_mirror(place.path)
+    indexed = read_index(place.path) if is_indexed else nothing()
     at = {run: number for number, run in enumerate(indexed.runs)}
     began_ns = now_ns()
     fresh: list[int] = []
@@ -89,6 +92,6 @@ def _read(place: Place) -> tuple[Kept, dict[str, str]]:
         stamps.append(now if whole else "")
         rows.append(read.rows)
     found = joined(chosen(indexed, fresh), of_rows(runs, stamps, rows))
-    if len(place.found) >= RUNS_MIN and (any(stamps) or len(fresh) < len(indexed.runs)):
+    if is_indexed and (any(stamps) or len(fresh) < len(indexed.runs)):
         write_index(place.path, found)
     return found, left_out

@@ -10,6 +10,7 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.results.stored import exists
 from flatwater.spelling import guessed_path
+from flatwater.stores import shown
 
 #: How many folders deep results are looked for below a given folder: `results/all-20261122/fill-level` is three.
 DEPTH_MAX = 4
@@ -28,7 +29,7 @@ class Place:
 
     def shown(self, run: str) -> str:
         """The path of a result as other commands take it."""
-        return os.path.normpath(self.path / run)
+        return shown(os.path.normpath(self.path / run))
 
 
 def find_results(paths: Sequence[Path]) -> list[Place]:

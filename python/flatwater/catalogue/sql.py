@@ -18,6 +18,7 @@ import pyarrow as pa
 from flatwater.catalogue.catalogue import Catalogue
 from flatwater.catalogue.tables import RUN, SERIES, TABLES
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.stores import behind
 
 if TYPE_CHECKING:
     import duckdb
@@ -154,10 +155,10 @@ def _series_files(catalogue: Catalogue) -> dict[str, list[str]]:
     """The Parquet files with the series of each run: one, or the parts of a run that did not end."""
     found = {}
     for run in catalogue.runs:
-        merged = Path(run) / "series.parquet"
+        merged = behind(run) / "series.parquet"
         if merged.is_file():
             found[run] = [str(merged)]
-        elif parts := sorted(Path(run).glob("cells/[0-9]*/series-[0-9]*.parquet")):
+        elif parts := sorted(behind(run).glob("cells/[0-9]*/series-[0-9]*.parquet")):
             found[run] = [str(part) for part in parts]
     return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from types import ModuleType
 
 import typer
 from typer.exceptions import TyperException
@@ -65,6 +66,7 @@ def make_app() -> typer.Typer:
         cache,
         check,
         compare,
+        copying,
         cost,
         emulate,
         export,
@@ -89,8 +91,7 @@ def make_app() -> typer.Typer:
         what_if,
     )
 
-    app = _without_verbs()
-    for module in (
+    verbs = (
         run,
         resume,
         watch,
@@ -104,6 +105,7 @@ def make_app() -> typer.Typer:
         query,
         tag,
         export,
+        copying,
         importing,
         emulate,
         fit,
@@ -114,11 +116,15 @@ def make_app() -> typer.Typer:
         advise,
         tune_up,
         serve,
-    ):
+    )
+    return _with(_without_verbs(), verbs, (cache, trace, snapshots))
+
+
+def _with(app: typer.Typer, verbs: tuple[ModuleType, ...], groups: tuple[ModuleType, ...]) -> typer.Typer:
+    for module in verbs:
         add_verb(app, module)
-    app.add_typer(cache.make_app(), name=cache.NAME)
-    app.add_typer(trace.make_app(), name=trace.NAME)
-    app.add_typer(snapshots.make_app(), name=snapshots.NAME)
+    for group in groups:
+        app.add_typer(group.make_app(), name=group.NAME)
     return app
 
 
@@ -139,7 +145,7 @@ def _call() -> int:
             return _refuse(error)
     except FlatwaterError as error:
         if not isinstance(error, ReaderGoneError):
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {_as_written(str(error))}", file=sys.stderr)
         return error.exit_code
     except OSError as error:
         # The user's path cannot even be looked up.
@@ -153,6 +159,12 @@ def _call() -> int:
     if code == Interrupted.exit_code:
         print("error: interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
+
+
+def _as_written(text: str) -> str:
+    """A text with the addresses of stores in the place of the temporary folders that stand for them."""
+    stores = sys.modules.get("flatwater.stores")
+    return str(stores.told(text)) if stores is not None else text
 
 
 def _refuse(error: TyperException) -> int:

@@ -10,6 +10,7 @@ import typer
 
 from flatwater.cli.arguments import DocumentFile, Force, Json, complete_run
 from flatwater.cli.observing import DEFAULT_FOR, Asked, For, Unit, is_url, observe_server
+from flatwater.cli.stores import Wanted
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from flatwater.advise.rule import Rule
 
 NAME = "advise"
+TAKES = ("result",)
+READS = {"run": Wanted.WHOLE}
 EXAMPLES = """
 [bold]Examples[/bold]
 

@@ -82,6 +82,9 @@ def read_day_option(written: str, option: str) -> datetime.date:
         raise UserError(explain_custom(error)[0], where=option, hint=f"{option} 2010-06-14") from None
 
 
+#: The option that names where a result goes.
+OUT_HELP = "The result folder, or s3://BUCKET/PREFIX; a new folder under results/ if not given."
+
 #: A file, or a name of the library.
 ExperimentFile = Annotated[
     str,

@@ -38,8 +38,11 @@ def runs_below(folders: Sequence[Path] | None) -> Catalogue:
 
 def tell_left_out(left_out: Mapping[str, str]) -> None:
     """Names on standard error what is left out, a line each, and counts what would be too many."""
+    from flatwater.stores import shown
+
     told = list(left_out.items())
     for run, why in told[:LEFT_OUT_TOLD]:
+        why = shown(why)
         text = why if why.startswith(run) else f"{run}: {why}"
         typer.echo(f"left out: {' '.join(text.split())}", err=True)
     if len(told) > LEFT_OUT_TOLD:

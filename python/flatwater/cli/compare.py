@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flatwater.cli.arguments import DocumentFile, Force, Json
+from flatwater.cli.stores import Wanted
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from flatwater.analysis.compare import Comparison
 
 NAME = "compare"
+READS = {"results": Wanted.WHOLE}
 EXAMPLES = """
 [bold]Examples[/bold]
 

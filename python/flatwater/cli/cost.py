@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flatwater.cli.arguments import DocumentFile, Force, Json, read_day_option
+from flatwater.cli.stores import Wanted
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from flatwater.experiment.cost import CostItem
 
 NAME = "cost"
+READS = {"runs": Wanted.WHOLE}
 EXAMPLES = """
 [bold]Examples[/bold]
 

@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+from flatwater.cli.stores import Wanted
+
 NAME = "export"
+READS = {"run": Wanted.WHOLE}
 EXAMPLES = """
 [bold]Examples[/bold]
 

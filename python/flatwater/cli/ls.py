@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flatwater.cli.stores import Wanted
+
 if TYPE_CHECKING:
     from flatwater.catalogue.listing import Entry
 
 NAME = "ls"
+READS = {"folders": Wanted.ALL_SMALL}
 EXAMPLES = """
 [bold]Examples[/bold]
 

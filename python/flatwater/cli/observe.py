@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from flatwater.results import CellSummary
 
 NAME = "observe"
+TAKES = ("out",)
 EXAMPLES = """\
 [bold]Examples[/bold]
 
@@ -23,6 +24,8 @@ flatwater observe mysql://monitor@db1:3306 --for 1h --out results/monday
 flatwater observe mysql://monitor@db1:3306 --for 1h --samples --out results/monday   (to replay it later)
 
 FLATWATER_PASSWORD=... flatwater observe mysql://monitor@db1:3306 --json
+
+flatwater observe mysql://monitor@db1:3306 --out s3://bucket/results/db1
 
 flatwater advise results/monday
 """

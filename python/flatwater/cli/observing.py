@@ -68,6 +68,7 @@ def observe_server(asked: Asked, printer: CellPrinter) -> Path:
     Errors: UserError, FlatwaterError; Interrupted if nothing was observed.
     """
     from flatwater.cli.cell_lines import metrics_at
+    from flatwater.cli.stores import result_place
     from flatwater.errors import FlatwaterError, Interrupted, UserError
     from flatwater.experiment.units import parse_duration
     from flatwater.runner.observation import observe, plan_observation
@@ -81,13 +82,16 @@ def observe_server(asked: Asked, printer: CellPrinter) -> Path:
     except ValueError as error:
         raise UserError(str(error), where="--for", hint="30s, 10m, 24h") from None
     experiment = plan_observation(asked.url, length_s, asked.unit, samples=asked.samples)
-    folder = asked.out or default_folder(experiment)
-    with metrics_at(asked.metrics, folder, printer):
-        outcome = observe(experiment, folder, printer.reporter, printer.print)
-    if outcome.status == "interrupted":
-        raise Interrupted("interrupted before anything was observed")
-    if outcome.status == "failed":
-        raise FlatwaterError(f"the observing failed, what was seen is in {folder}: {outcome.error}")
+    with result_place(asked.out, resume=False) as place:
+        folder = place.folder or default_folder(experiment)
+        with metrics_at(asked.metrics, folder, printer):
+            outcome = observe(experiment, folder, printer.reporter, printer.print)
+        if outcome.status == "interrupted":
+            raise Interrupted("interrupted before anything was observed")
+        if outcome.status == "failed":
+            raise FlatwaterError(f"the observing failed, what was seen is in {folder}: {outcome.error}")
+    if place.address is not None:
+        printer.note(f"uploaded to {place.address}")
     return folder
 
 

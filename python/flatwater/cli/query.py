@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flatwater.cli.stores import Wanted
+
 if TYPE_CHECKING:
     from flatwater.catalogue.sql import Answer
 
 NAME = "query"
+READS = {"folders": Wanted.ALL}
 EXAMPLES = """
 [bold]Examples[/bold]
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flatwater.cli.stores import Wanted
 from flatwater.errors import UserError
 
 if TYPE_CHECKING:
     from flatwater.results import Result
 
 NAME = "report"
+READS = {"result": Wanted.WHOLE}
 EXAMPLES = """\
 [bold]Examples[/bold]
 
@@ -81,6 +83,8 @@ def verb(
         if as_json:
             typer.echo(json.dumps(published_data(*read_results(result))))
         return
+    if out is None:
+        require_own_place(result)
     if (result / INDEX).exists():
         one = shell_word(f"{result}/NAME")
         hint = f"flatwater report {one}, or --published FILE for all of them beside what was published"
@@ -94,6 +98,14 @@ def verb(
         if folder is not None:
             for path in export_images(opened, folder, "png" if image == "png" else "svg", force=force):
                 typer.echo(path)
+
+
+def require_own_place(result: Path) -> None:
+    """Errors: UserError for a result of a store: nothing is drawn into it."""
+    from flatwater.stores import is_mirror, shown
+
+    if is_mirror(result):
+        raise UserError("goes where?", where="--out", hint=f"--out {result.name}.html; {shown(result)} is only read")
 
 
 def write_sheet(result: Result, cell: int | None = None, out: Path | None = None, *, force: bool = False) -> None:

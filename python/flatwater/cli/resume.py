@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from flatwater.experiment.collection import Collection
 
 NAME = "resume"
+TAKES = ("result",)
 EXAMPLES = """\
 [bold]Examples[/bold]
 
@@ -22,12 +23,16 @@ flatwater resume results/monday
 
 flatwater resume results/monday --json > rest.jsonl
 
+flatwater resume s3://bucket/results/monday
+
 flatwater resume results/all-20261122-1  [dim]what `run --all` left[/dim]
 """
 
 
 def verb(
-    result: Annotated[Path, typer.Argument(help="The result folder of `flatwater run`, or of `flatwater run --all`.")],
+    result: Annotated[
+        Path, typer.Argument(help="The result folder of `flatwater run`, or of `run --all`; or s3://BUCKET/PREFIX.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a cell, and nothing else.")] = False,
     on: Annotated[
         str | None,
@@ -46,17 +51,19 @@ def verb(
     """Go on with a run that was killed, interrupted or failed.
 
     The experiment is the one in the folder, and relative paths in it count from where it was begun. What was measured
-    stays; only what is missing is run.
+    stays; only what is missing is run. A run of s3://BUCKET/PREFIX goes on in its folder here, which is fetched if it
+    is not there.
     """
     from flatwater.cli.request import RunRequest
     from flatwater.cli.run import run
+    from flatwater.cli.stores import folder_to_resume, result_place
     from flatwater.cli.together import run_collection
     from flatwater.errors import UserError
     from flatwater.results import open_result
     from flatwater.results.collection import INDEX
     from flatwater.results.started import read_started
 
-    out = result.absolute()
+    out = folder_to_resume(result).absolute()
     together = (out / INDEX).exists()
     if not together and open_result(out).manifest.source != "run":
         raise UserError("was imported, and not run: nothing is missing of it", where=str(result))
@@ -77,7 +84,8 @@ def verb(
             resume=True,
         )
         if together:
-            run_collection(_collection(out), out, request)
+            with result_place(out, resume=True) as uploading:
+                run_collection(_collection(out), out, request, uploading)
         else:
             run(request)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.cli.arguments import ExperimentFiles, MetricsAt, Overrides
+from flatwater.cli.arguments import OUT_HELP, ExperimentFiles, MetricsAt, Overrides
 from flatwater.cli.cell_lines import CellPrinter, metrics_at
 from flatwater.cli.load_hosts import load_hosts, require_division
 from flatwater.cli.precautions import (
@@ -18,11 +18,13 @@ from flatwater.cli.precautions import (
     warn_of_shortfall,
 )
 from flatwater.cli.request import HERE, RunRequest
+from flatwater.cli.stores import result_place
 
 if TYPE_CHECKING:
     from flatwater.runner.sweep import Outcome
 
 NAME = "run"
+TAKES = ("out",)
 EXAMPLES = """\
 [bold]Examples[/bold]
 
@@ -41,6 +43,8 @@ flatwater run my.toml --metrics :9100
 flatwater run my.toml --on tcp://scheduler:8786
 
 flatwater run my.toml --set load.hosts=3 --load-on tcp://scheduler:8786
+
+flatwater run my.toml --out s3://bucket/results/monday
 
 flatwater run experiments/ --all
 
@@ -61,7 +65,7 @@ def verb(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="The result folder; a new one under results/ if not given."),
+        typer.Option("--out", "-o", metavar="DIR|S3", help=OUT_HELP),
     ] = None,
     as_json: Annotated[
         bool,
@@ -131,23 +135,27 @@ def run(request: RunRequest) -> None:
     require_few_cells([experiment], request, request.file)
     warn_of_shortfall(experiment)
     warn_of_baseline(experiment)
-    folder = request.out or default_folder(experiment)
     started = Started(request.on, request.jobs, request.load_on)
-    printing = CellPrinter(as_json=request.as_json, names=experiment.report.names)
-    with printing as printer, metrics_at(request.metrics, folder, printer):
-        if (written := written_text(experiment)) is not None:
-            printer.note(written)
-        outcome = run_experiment(
-            experiment,
-            folder,
-            printer.reporter,
-            printer.print,
-            resume=request.resume,
-            executor=executor,
-            started=started,
-        )
-    print_result(outcome, folder, request)
-    raise_unless_complete(outcome, folder, request)
+    with result_place(request.out, resume=request.resume) as place:
+        folder = place.folder or default_folder(experiment)
+        printing = CellPrinter(as_json=request.as_json, names=experiment.report.names)
+        with printing as printer, metrics_at(request.metrics, folder, printer):
+            place.note = printer.note
+            if (written := written_text(experiment)) is not None:
+                printer.note(written)
+            outcome = run_experiment(
+                experiment,
+                folder,
+                printer.reporter,
+                place.after(printer.print),
+                resume=request.resume,
+                executor=executor,
+                started=started,
+            )
+        if outcome.status != "complete":
+            print_result(outcome, folder, request)
+        raise_unless_complete(outcome, folder, request)
+    print_result(outcome, folder, request, place.address)
     if experiment.thresholds is not None:
         from flatwater.cli.threshold_lines import raise_unless_passed
 
@@ -177,7 +185,7 @@ def require_sense(request: RunRequest, *, together: bool) -> None:
         raise UserError("is a directory, not an experiment file", where=request.file, hint=hint)
 
 
-def print_result(outcome: Outcome, folder: Path, request: RunRequest) -> None:
+def print_result(outcome: Outcome, folder: Path, request: RunRequest, address: str | None = None) -> None:
     """Prints the path of the result, and its agreement with published figures."""
     from flatwater.report.tables import agreement_text
     from flatwater.results.started import shell_word
@@ -186,7 +194,7 @@ def print_result(outcome: Outcome, folder: Path, request: RunRequest) -> None:
         agreement = outcome.result.agreement
         if agreement is not None and (compared := agreement_text(agreement)):
             print(f"beside what was published: {compared}")
-        print(f"result: {folder}")
+        print(f"result: {folder}" if address is None else f"result: {address}, and {folder}")
         print(f"report: flatwater report {shell_word(str(folder))}")
     sys.stdout.flush()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flatwater.cli.cell_lines import CellPrinter, metrics_at
 from flatwater.cli.precautions import only_like_figures, require_few_cells, warn_of_baseline, warn_of_shortfall
+from flatwater.cli.stores import Place, result_place
 
 if TYPE_CHECKING:
     from flatwater.cli.request import RunRequest
@@ -40,15 +41,19 @@ def run_together(request: RunRequest) -> None:
         warn_of_shortfall(experiment, f"{name}: ")
         warn_of_baseline(experiment, f"{name}: ")
     stamp = now_utc().replace(":", "").replace("-", "").replace("T", "-").split("+")[0]
-    folder = request.out or Path("results") / f"all-{stamp}-{secrets.token_hex(1)}"
-    run_collection(collection, folder, request)
+    with result_place(request.out, resume=request.resume) as place:
+        folder = place.folder or Path("results") / f"all-{stamp}-{secrets.token_hex(1)}"
+        run_collection(collection, folder, request, place)
+    if place.address is not None and not request.as_json:
+        print(f"uploaded to: {place.address}")
 
 
-def run_collection(collection: Collection, folder: Path, request: RunRequest) -> None:
+def run_collection(collection: Collection, folder: Path, request: RunRequest, place: Place) -> None:
     """Runs the missing cells of a collection into a folder. Errors: FlatwaterError when one failed, Interrupted."""
     from flatwater.runner.several import run_several
 
     with CellPrinter(as_json=request.as_json) as printer, metrics_at(request.metrics, folder, printer):
+        place.note = printer.note
 
         def print_cell(name: str, summary: CellSummary, done: int, total: int) -> None:
             printer.print(summary, done, total, name)
@@ -63,7 +68,7 @@ def run_collection(collection: Collection, folder: Path, request: RunRequest) ->
             folder,
             printer.reporter,
             print_cell,
-            print_experiment,
+            place.after(print_experiment),
             resume=request.resume,
             jobs=request.jobs,
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flatwater.cli.arguments import Json, read_day_option
+from flatwater.cli.stores import Wanted
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from flatwater.analysis.trend import Line, Run, Shift, Trends
 
 NAME = "trend"
+READS = {"folders": Wanted.ALL_SMALL}
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -47,7 +49,10 @@ NEWEST_RUNS = 20
 
 def verb(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="DIR", help="Result folders, or folders that have some below them.")
+        list[Path],
+        typer.Argument(
+            metavar="DIR|S3", help="Result folders, or folders that have some below them; or s3://BUCKET/PREFIX."
+        ),
     ],
     metric: Annotated[
         list[str] | None,
@@ -118,16 +123,17 @@ def _read_runs(folders: Sequence[Path], metrics: Sequence[str]) -> tuple[list[Ru
     from flatwater.catalogue.find import find_results
     from flatwater.errors import UserError
     from flatwater.results import open_result
+    from flatwater.stores import shown
 
     places = find_results(folders)
     left_out = {shown: why for place in places for shown, why in place.left_out.items()}
     runs = []
-    for path in (Path(place.shown(run)) for place in places for run in place.found):
+    for path in (place.path / run for place in places for run in place.found):
         try:
             runs.append(read_run(open_result(path), metrics))
         except UserError as error:
             where = f"{error.where}: " if error.where not in (None, str(path)) else ""
-            left_out[str(path)] = f"{where}{error.what}"
+            left_out[shown(path)] = f"{where}{error.what}"
     return runs, left_out
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flatwater.cli.arguments import DocumentFile, Force, Json
+from flatwater.cli.stores import Wanted
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 #: A terminal of at least this many columns shows the ratio of each explanation.
 WIDE = 100
 NAME = "what-if"
+READS = {"run": Wanted.WHOLE}
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -159,9 +161,12 @@ def as_document(
 
 
 def _measured(base: Base) -> str:
+    from flatwater.stores import shown
+
     runs = f"{base.runs} runs" if base.runs > 1 else "a run"
     return (
-        f"{base.result.path}: {base.throughput:,.0f} {base.unit} on {base.server}, {runs} of {base.measure_s:.0f} s; "
+        f"{shown(base.result.path)}: {base.throughput:,.0f} {base.unit} on {base.server}, {runs} of "
+        f"{base.measure_s:.0f} s; "
         f"the mean of one run is uncertain by {196 * base.noise:.1f} %"
     )
 
@@ -231,8 +236,10 @@ def as_data(
     base: Base, fitted: Fitted, found: list[Prediction], refused: Mapping[str, str], *, anyway: bool = False
 ) -> dict[str, object]:
     """The output of `--json`. `refused`: the changes that are not predicted, and why."""
+    from flatwater.stores import shown
+
     return {
-        "run": str(base.result.path),
+        "run": shown(base.result.path),
         "cells": base.cells,
         "server": base.server,
         "generation": base.generation,

@@ -16,6 +16,7 @@ from flatwater.errors import UserError
 from flatwater.experiment import Experiment, ModelledStorage, load, make_cell
 from flatwater.experiment.cost import Cost
 from flatwater.results import Cell, CellSummary, Result
+from flatwater.stores import shown
 
 #: Role -> the series of what is written to its device, and of its write amplification; the first that was recorded.
 _WRITTEN: dict[Role, tuple[str, ...]] = {
@@ -109,7 +110,7 @@ def candidate_of(planned: Experiment | None, summaries: Sequence[CellSummary], c
         cost=Cost() if planned is None or planned.cost is None else planned.cost,
         wearing={role: _wearing(summaries, role) for role in _WRITTEN},
         member_years=None if planned is None else _member_years(cell, planned),
-        run=str(cell.result.path),
+        run=shown(cell.result.path),
         cell=cell.index,
         modelled=planned is not None and planned.in_virtual_time,
     )

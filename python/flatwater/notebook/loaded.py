@@ -20,6 +20,7 @@ from flatwater.notebook.frames import Library, converted
 from flatwater.results import Cell, Result, open_result
 from flatwater.results.tags import read_tags
 from flatwater.spelling import suggest
+from flatwater.stores import readable, shown
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 _HISTOGRAMS = Table(
@@ -75,7 +76,9 @@ class LoadedRun:
 
     def __repr__(self) -> str:
         cells = len(self._result.cells)
-        return f"<LoadedRun {str(self.path)!r}: {self.name}, {cells:,} cell{'' if cells == 1 else 's'}, {self.status}>"
+        return (
+            f"<LoadedRun {shown(self.path)!r}: {self.name}, {cells:,} cell{'' if cells == 1 else 's'}, {self.status}>"
+        )
 
     def as_json(self) -> list[dict[str, object]]:
         """The finished cells as `flatwater run --json` prints them."""
@@ -195,9 +198,12 @@ class LoadedRun:
 def load(path: Path | str) -> LoadedRun:
     """Opens the result folder that `flatwater run`, `import` or `observe` made. Nothing in it is changed.
 
-    Errors: UserError when it is no result, is damaged, or was written by a newer flatwater.
+    Of `s3://BUCKET/PREFIX`, all of it is fetched into a temporary folder that is gone when Python ends.
+
+    Errors: UserError when it is no result, is damaged, or was written by a newer flatwater; FlatwaterError when a store
+    does not answer.
     """
-    return LoadedRun(open_result(Path(path)))
+    return LoadedRun(open_result(readable(path)))
 
 
 _Values = np.ndarray[Any, np.dtype[np.float64]]

@@ -16,6 +16,7 @@ from flatwater.cli.what_if import as_data
 from flatwater.errors import UserError
 from flatwater.notebook.frames import Library, converted
 from flatwater.notebook.loaded import LoadedRun, load
+from flatwater.stores import readable, shown
 from flatwater.what_if import Base, Fitted, Prediction
 
 
@@ -31,7 +32,8 @@ def run(
     """Runs an experiment as `flatwater run` does: a file, or a name of the library.
 
     `changes`: fields to replace, as `--set` does: `{"storage.path": "/mnt/flash", "sweep.workload.threads": [1, 8]}`.
-    `out`: the result folder; None for a new one below `results/`. `resume`: do what an earlier run left in `out`.
+    `out`: the result folder, or `s3://BUCKET/PREFIX`; None for a new folder below `results/`. `resume`: do what an
+    earlier run left in `out`.
     `progress`: tell on standard error how it goes.
 
     Thresholds that fail raise nothing: they are in the summary.
@@ -42,6 +44,7 @@ def run(
     from flatwater.cli.precautions import only_like_figures, warn_of_baseline, warn_of_shortfall
     from flatwater.cli.request import RunRequest
     from flatwater.cli.run import raise_unless_complete
+    from flatwater.cli.stores import result_place
     from flatwater.experiment import load as load_experiment
     from flatwater.runner.progress import start_reporter
     from flatwater.runner.sweep import default_folder, run_experiment
@@ -53,13 +56,15 @@ def run(
     experiment = only_like_figures(load_experiment(request.file, overrides, seed), request, request.file)
     warn_of_shortfall(experiment)
     warn_of_baseline(experiment)
-    folder = request.out or default_folder(experiment)
-    reporter = start_reporter(None if progress else io.StringIO())
-    try:
-        outcome = run_experiment(experiment, folder, reporter, lambda *_: None, resume=resume)
-    finally:
-        reporter.close()
-    raise_unless_complete(outcome, folder, request)
+    with result_place(request.out, resume=resume) as place:
+        folder = place.folder or default_folder(experiment)
+        reporter = start_reporter(None if progress else io.StringIO())
+        place.note = reporter.note
+        try:
+            outcome = run_experiment(experiment, folder, reporter, place.after(lambda *_: None), resume=resume)
+        finally:
+            reporter.close()
+        raise_unless_complete(outcome, folder, request)
     return load(folder)
 
 
@@ -81,11 +86,11 @@ def compare(*runs: LoadedRun | Path | str, anyway: bool = False) -> Comparison:
 
     if len(runs) < 2:
         raise UserError("a comparison takes two results", where="compare", hint="compare(before, after)")
-    paths = [one.path if isinstance(one, LoadedRun) else Path(one) for one in runs]
+    paths = [one.path if isinstance(one, LoadedRun) else readable(one) for one in runs]
     opened = [open_result(path) for path in paths]
     comparison = compare_results(opened, anyway=anyway)
     if not comparison.rows:
-        raise UserError(nothing_shared(opened), where=", ".join(map(str, paths)))
+        raise UserError(nothing_shared(opened), where=", ".join(map(shown, paths)))
     return comparison
 
 
@@ -135,7 +140,7 @@ def what_if(
         one if isinstance(one, str) else ",".join(f"{field}={_written(value)}" for field, value in one.items())
         for one in changes
     ]
-    base = read_base(str(run.path if isinstance(run, LoadedRun) else run), cell)
+    base = read_base(str(run.path if isinstance(run, LoadedRun) else readable(run)), cell)
     with Twin(base) as twin:
         found, refused = split(twin, parse_changes(twin, asked) if asked else usual_questions(twin))
         fitted = fit_twin(twin, _unheard)

@@ -15,7 +15,7 @@ from flatwater.results.facts import MachineFacts
 from flatwater.results.opening import open_result
 from flatwater.results.result import Result
 from flatwater.results.schema import Manifest
-from flatwater.results.started import STARTED, Started, resume_command
+from flatwater.results.started import STARTED, UPLOAD, Started, resume_command
 from flatwater.results.stored import exists
 from flatwater.results.unmeasured import clear_unmeasured, is_unmeasured
 
@@ -83,7 +83,7 @@ def _is_half_made(path: Path, experiment_toml: str) -> bool:
     """
     if not path.is_dir():
         return False
-    names = {entry.name for entry in path.iterdir()}
+    names = {entry.name for entry in path.iterdir()} - {UPLOAD}
     if not names:
         return True
     partial = {name for name in names if is_random_name(name)}

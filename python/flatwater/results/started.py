@@ -12,6 +12,8 @@ from pathlib import Path
 
 #: A file of the result folder.
 STARTED = "started.json"
+#: A file of a result folder that is uploaded to a store: where to (`flatwater.stores` writes it).
+UPLOAD = "upload.json"
 #: The default executor.
 HERE = "local"
 

@@ -24,7 +24,7 @@ from flatwater.results import CellSummary, Result, results_in
 from flatwater.results.collection import INDEX
 from flatwater.results.create import FULL, make_folders, undo
 from flatwater.results.schema import SCHEMA_VERSION, CellStatus
-from flatwater.results.started import STARTED, Started, resume_command
+from flatwater.results.started import STARTED, UPLOAD, Started, resume_command
 from flatwater.results.stored import read_json
 from flatwater.runner.executors import Course
 from flatwater.runner.executors.executor import Took
@@ -141,7 +141,7 @@ def _claim(collection: Collection, out: Path, jobs: int | None, *, resume: bool)
         return
     made: list[Path] = []
     try:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        if out.exists() and (not out.is_dir() or any(entry.name != UPLOAD for entry in out.iterdir())):
             what = "the folder exists and is not empty" if out.is_dir() else "this is a file, and no folder"
             hint = f"choose another --out, or finish what a killed run left: {resume_command(out)}"
             raise UserError(what, where=str(out), hint=hint)

@@ -11,6 +11,7 @@ from flatwater.analysis.figures import better_direction
 from flatwater.analysis.trend.environment import Changed, what_changed
 from flatwater.analysis.trend.runs import Run, RunCell
 from flatwater.analysis.trend.same import machine_text, why_not_comparable
+from flatwater.stores import shown
 
 #: More reasons why two runs are not comparable are only counted.
 _REASONS_MAX = 4
@@ -115,7 +116,7 @@ def find_trends(
 def _apart(earlier: Run, run: Run, why: Sequence[str]) -> str:
     more = len(why) - _REASONS_MAX
     listed = "; ".join([*why[:_REASONS_MAX], *([f"and {more} more"] if more > 0 else [])])
-    return f"{run.path} is not comparable with {earlier.path}: they differ in {listed}"
+    return f"{shown(run.path)} is not comparable with {shown(earlier.path)}: they differ in {listed}"
 
 
 def _trend(runs: Sequence[Run], metrics: Sequence[str], p_max: float, *, superseded: bool) -> Trend:
@@ -125,7 +126,7 @@ def _trend(runs: Sequence[Run], metrics: Sequence[str], p_max: float, *, superse
     return Trend(
         newest.name,
         machine_text(newest.machine),
-        [str(run.path) for run in runs],
+        [shown(run.path) for run in runs],
         runs[0].at,
         newest.at,
         superseded,
@@ -156,8 +157,8 @@ def _shift(runs: Sequence[Run], cells: Sequence[RunCell], metric: str, change: C
     direction = better_direction(metric)
     return Shift(
         at=first.at,
-        run=str(first.path),
-        run_before=str(runs[change.index - 1].path),
+        run=shown(first.path),
+        run_before=shown(runs[change.index - 1].path),
         newest_runs=len(runs) - change.index,
         before=change.before,
         after=change.after,
