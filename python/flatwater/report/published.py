@@ -219,7 +219,7 @@ def _counts(one: Agreement) -> list[str]:
 
 
 def _section(name: str, result: Result) -> list[str]:
-    about = " ".join(_about(result))
+    about = ". ".join(_about(result))
     parts = [f"## {name}", f"{cell_text(result.manifest.title)}. {cell_text(about)}.", f"`flatwater run {name}`"]
     if modelled := modelled_text(result):
         parts.append(cell_text(modelled))
