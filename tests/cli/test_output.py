@@ -44,6 +44,7 @@ CALLS = {
     "list": ["list"],
     "show": ["show", "quick"],
     "export": ["export", "small", "--to", "new.csv"],
+    "copy": ["copy", "small", "no/address"],
     "ls": ["ls"],
     "query": ["query", "select run from runs"],
     "tag": ["tag", "small", "kernel=6.12"],

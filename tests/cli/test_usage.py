@@ -121,7 +121,7 @@ def test_numbers_that_are_none(caller: Caller, tmp_path: Path, verb: str, option
         (["trace", "simulate", "result", "--policy", "lur"], "did you mean lru?"),
         (["emulate", "virident", "--file", "f", "--mount", "m"], "did you mean virident-flashmax-1400-mlc"),
         (["compare"], "RESULT: is missing"),
-        (["trend"], "DIR: is missing"),
+        (["trend"], "DIR|S3: is missing"),
         (["run", "--json=3", "quick"], "--json: does not take a value"),
     ],
 )

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import os
 import signal
+from typing import Any
 
 import pytest
 from lab import MIB, Lab
+
+from flatwater.experiment import load
+from flatwater.results import Result
+from flatwater.results.opening import read_manifest
+from flatwater.runner import sweep
+from flatwater.runner.progress import start_reporter
 
 
 @pytest.mark.parametrize(("engine", "number"), [("psync", signal.SIGINT), ("io_uring", signal.SIGTERM)])
@@ -37,6 +46,20 @@ def test_while_the_device_does_not_answer(lab: Lab, engine: str) -> None:
     assert any("still outstanding" in warning for warning in ran.summary.warnings)
     oldest = ran.recorded.series("workload", "oldest_in_flight_us").value
     assert oldest[-1] > 0.5e6
+
+
+def test_as_soon_as_there_is_a_result(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = sweep.create_result
+
+    def interrupted(*given: Any, **named: Any) -> Result:
+        result = made(*given, **named)
+        os.kill(os.getpid(), signal.SIGINT)
+        return result
+
+    monkeypatch.setattr(sweep, "create_result", interrupted)
+    experiment, out = load(lab.write({"mode": "rndrd", "duration_s": 60})), lab.folder / "out"
+    outcome = sweep.run_experiment(experiment, out, start_reporter(io.StringIO()), lambda *_: None)
+    assert (outcome.status, read_manifest(out).status) == ("interrupted", "interrupted")
 
 
 def test_in_the_warm_up(lab: Lab) -> None:

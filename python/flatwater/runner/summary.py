@@ -89,8 +89,7 @@ def summarise_cell(
         evidence = gather(summary, experiment, result.machine, series, recorded, server_folder(result, cell.index))
         summary.bound = with_interruptions(diagnose(evidence).stored(), evidence)
         summary.warnings += still_moving(evidence)
-    figures_published = _compare_published(plan, summary)
-    if figures_published:
+    if figures_published := _compare_published(plan, summary):
         summary.published, *summary.published_others = figures_published
     return summary
 

@@ -78,14 +78,15 @@ def run_experiment(
         return Outcome(result, "complete")
     executor = executor or make_executor()
     try:
-        # Until here nothing is made, and Ctrl-C ends the run at once.
         machine = describe_machine() | executor.open(experiment, reporter)
         if result is None:
             experiment = with_measured_cores(experiment, machine, reporter)
-            result = _create_result(experiment, out, machine, started)
-        cells = [result.cells[index] for index in run_order(experiment)]
-        missing = [cell for cell in cells if _is_missing(cell)]
+        # Until here nothing is made, and Ctrl-C ends the run at once.
         with watch_signals() as interrupt:
+            if result is None:
+                result = _create_result(experiment, out, machine, started)
+            cells = [result.cells[index] for index in run_order(experiment)]
+            missing = [cell for cell in cells if _is_missing(cell)]
             done_before = total - len(missing)
             course = Course(experiment, result, missing, reporter, interrupt, on_cell, done_before)
             return _run_cells(result, executor, course)
