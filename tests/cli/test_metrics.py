@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "terminal"))
-from ptylab import FLATWATER, PATIENCE_S
+from ptylab import FILEIO, FLATWATER, PATIENCE_S
 
 MODELLED = """\
 name = "small"
@@ -28,21 +28,6 @@ duration_s = {duration_s}
 kind = "ssd"
 device = "intel-x25-e"
 size = "16MiB"
-"""
-REAL = """\
-name = "load"
-[workload]
-kind = "fileio"
-mode = "rndrw"
-engine = "psync"
-rate_per_s = 200
-duration_s = {duration_s}
-[record]
-interval_s = 0.1
-[storage]
-kind = "file"
-path = "."
-size = "4MiB"
 """
 
 
@@ -81,7 +66,7 @@ def until_measured(port: int) -> str:
 
 
 def test_a_run_is_asked_and_ends_with_its_port(tmp_path: Path) -> None:
-    (tmp_path / "load.toml").write_text(REAL.format(duration_s=600))
+    (tmp_path / "load.toml").write_text(FILEIO.format(duration_s=600))
     arguments = ["run", "load.toml", "--out", "out", "--json", "--metrics", ":0"]
     with running(tmp_path, *arguments) as (process, port, _):
         text = until_measured(port)
@@ -115,7 +100,7 @@ def test_many_runs_at_once(tmp_path: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_told_before_anything_is_made(tmp_path: Path) -> None:
-    (tmp_path / "load.toml").write_text(REAL.format(duration_s=1))
+    (tmp_path / "load.toml").write_text(FILEIO.format(duration_s=1))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).parents[1] / "report"))
 sys.path.append(str(Path(__file__).parents[1] / "serve"))
 sys.path.append(str(Path(__file__).parents[1] / "terminal"))
 import synthetic
-from ptylab import FLATWATER, PATIENCE_S, OnTerminal
+from ptylab import FILEIO, FLATWATER, PATIENCE_S, OnTerminal
 from servelab import started_run, write_event, write_seconds
 
 from flatwater.cli import watching
@@ -27,26 +27,10 @@ from flatwater.results import Result
 from flatwater.serve import followed
 
 HOSTILE = "evil \x1b]0;owned\x07\x1b[2J\nsecond line \u202e [red]x[/red]"
-FILEIO = """\
-name = "load"
-title = "{title}"
-[workload]
-kind = "fileio"
-mode = "rndrw"
-engine = "psync"
-rate_per_s = 200
-duration_s = {duration_s}
-[record]
-interval_s = 0.1
-[storage]
-kind = "file"
-path = "."
-size = "4MiB"
-"""
 
 
 def write_load(folder: Path, duration_s: float, more: str = "", title: str = "A load") -> None:
-    (folder / "load.toml").write_text(FILEIO.format(duration_s=duration_s, title=title) + more)
+    (folder / "load.toml").write_text(f'title = "{title}"\n{FILEIO.format(duration_s=duration_s)}{more}')
 
 
 class Running:

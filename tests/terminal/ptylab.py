@@ -19,6 +19,22 @@ from types import TracebackType
 FLATWATER = [sys.executable, "-c", "from flatwater.cli import main; main()"]
 #: For what hangs; no test waits for it.
 PATIENCE_S = 240.0
+#: A load that a small file serves, and that tells of itself ten times a second.
+FILEIO = """\
+name = "load"
+[workload]
+kind = "fileio"
+mode = "rndrw"
+engine = "psync"
+rate_per_s = 200
+duration_s = {duration_s}
+[record]
+interval_s = 0.1
+[storage]
+kind = "file"
+path = "."
+size = "4MiB"
+"""
 #: A sequence that a terminal acts upon: of colours, of places, and of titles.
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)")
 

@@ -11,6 +11,7 @@ from flatwater.advise.redo_log import RedoLog, redo_log
 from flatwater.advise.rule import Case, Rule
 from flatwater.analysis.bound.evidence import Database
 from flatwater.analysis.bound.line import Line
+from flatwater.analysis.bound.still_moving import GROWTH_MIN
 from flatwater.analysis.bound.words import size
 from flatwater.experiment import print_size
 
@@ -19,9 +20,8 @@ _NEVER_NEAR, _LEFT = 1 / 4, 1 / 2
 #: A limit below this is not large: such a log is read in seconds.
 _LARGE_BYTES = 4 << 30
 _ROUND_BYTES = 256 << 20
-#: So many times the age must have been written, or the age was still growing; and from the first half of the run to
-#: the second it may grow by no more than this.
-_WRITTEN_TIMES, _GROWTH_MAX = 4, 1.1
+#: So many times the age must have been written, or the age was still growing.
+_WRITTEN_TIMES = 4
 
 
 class RedoLarge(Rule):
@@ -61,12 +61,13 @@ class RedoLarge(Rule):
 def _settled_age(database: Database, interval_s: float) -> Line | None:
     """The checkpoint age, where it is known and had stopped growing."""
     age, redo = database.checkpoint_age_bytes, database.redo_bytes_per_s
-    if age is None or redo is None or np.count_nonzero(np.isfinite(age.value)) < 2:
+    halves = age.halves if age is not None else None
+    if age is None or redo is None or halves is None:
         return None
     if np.nansum(redo.value) * interval_s < _WRITTEN_TIMES * age.max:
         return None
-    first, second = (Line(half) for half in np.array_split(age.value[np.isfinite(age.value)], 2))
-    return age if second.median <= _GROWTH_MAX * first.median else None
+    first, second = halves
+    return age if second.median <= GROWTH_MIN * first.median else None
 
 
 def _smaller(log: RedoLog, share: float) -> int:

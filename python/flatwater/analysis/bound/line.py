@@ -40,6 +40,15 @@ class Line:
         """Lowest recorded interval."""
         return float(np.nanmin(self.value))
 
+    @property
+    def halves(self) -> tuple[Line, Line] | None:
+        """The first and the second half of the recorded intervals; None for less than two."""
+        known = self.value[np.isfinite(self.value)]
+        if len(known) < 2:
+            return None
+        first, second = np.array_split(known, 2)
+        return Line(first), Line(second)
+
     def percentile(self, pct: float) -> float:
         """A percentile of the recorded intervals."""
         return float(np.nanpercentile(self.value, pct))

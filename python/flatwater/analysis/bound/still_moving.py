@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from flatwater.analysis.bound.evidence import Database, Evidence
 from flatwater.analysis.bound.line import Line
 from flatwater.analysis.bound.words import figure, percent, size
 from flatwater.experiment import print_duration
 
-#: The age of the second half is this much above that of the first: what the adviser calls settled grows by less
-#: (our choice).
+#: An age whose second half is no more than this times its first has settled (our choice).
 GROWTH_MIN = 1.1
 #: Below this share of the limit a rise over half the measured phase is the noise of checkpoints (our choice).
 RISE_MIN = 0.01
@@ -73,8 +70,9 @@ def _halves(line: Line, interval_s: float) -> tuple[float, float, float] | None:
     """The medians of the first and of the second half of what was recorded, and the rise from one to the other, a
     second. None for less than four values.
     """
-    known = line.value[np.isfinite(line.value)]
-    if len(known) < 4:
+    halves = line.halves
+    if halves is None or len(halves[1].value) < 2:
         return None
-    first, second = (float(np.median(half)) for half in np.array_split(known, 2))
-    return first, second, (second - first) / (len(known) / 2 * interval_s)
+    first, second = (half.median for half in halves)
+    known = sum(len(half.value) for half in halves)
+    return first, second, (second - first) / (known / 2 * interval_s)
