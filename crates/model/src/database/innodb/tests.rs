@@ -64,10 +64,11 @@ fn scan(run: &mut Fleet, pages: impl Iterator<Item = u32>) -> u64 {
         }
         let server = &mut run.servers[0];
         let frame = server.pool.find(page).unwrap();
-        if server.pool.take_first_use(frame) {
+        let first_use = server.pool.take_first_use(frame);
+        server.pool.touch(frame, 1);
+        if first_use {
             server.read_ahead_linear(page);
         }
-        server.pool.touch(frame, 1);
         server.read_ahead_random(page);
     }
     run.servers[0].read_ahead.counts().ahead - before
