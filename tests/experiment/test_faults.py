@@ -122,6 +122,8 @@ CASES = {
     "server-reserved": T + "[database.settings]\ndatadir = '/x'\nport = 3307\nsocket = '/x'\nskip-networking = true\n"
     "loose_init_file = 'x'\nuser = 'root'\ninnodb_log_group_home_dir = '/x'\nskip_grant_tables = true\n"
     "basedir = '/x'\n",
+    "server-elsewhere": T + "[database.settings]\naudit_log_file = '/x'\nlog_bin = '../x'\nlog_isam = '~'\n"
+    "[sweep]\n'database.settings.slave_load_tmpdir' = ['a', '..']\n",
     "server-settings-no-table": S.replace("'server'", "'server'\nsettings = 3") + T.partition(S)[2],
     "server-out-of-range": T + "warehouses = 10\n" + "[storage]\n" + "keep = 1\n",
     "instances-none": S + "instances = 0\non_crash = 'retry'\nbinary = ''\n" + T.partition(S)[2],

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from flatwater.errors import UserError
+from flatwater.experiment.database.settings import _SLASHED
 from flatwater.server import Binary, shaping
+from flatwater.server.lines import Server
 from flatwater.server.settings import _HAVE, SHAPING, is_ignored, names_of, spans, who_has
+from flatwater.server.translate import translate_for
 
 
 def test_the_registry_agrees_with_the_server_at_hand(binary: Binary) -> None:
@@ -63,3 +67,17 @@ def test_only_some_settings_shape_what_is_on_disk() -> None:
     settings = {"innodb_page_size": "4K", "innodb_io_capacity": "9", "innodb_file_per_table": "ON"}
     assert shaping(settings) == {"innodb_file_per_table": "ON", "innodb_page_size": "4K"}
     assert "innodb_log_file_size" not in SHAPING
+
+
+@pytest.mark.parametrize("place", ["/tmp/elsewhere", "../elsewhere", "~/elsewhere", ".."])
+def test_no_option_of_the_server_at_hand_takes_a_place_outside_its_folder(binary: Binary, place: str) -> None:
+    """Every option that the program lists, so that one of its next version cannot be forgotten."""
+    server = Server(binary.flavour, binary.version, binary.options().keys())
+    taken = set()
+    for name in binary.options():
+        try:
+            translate_for({name: place}, server)
+        except UserError:
+            continue
+        taken.add(name)
+    assert taken <= _SLASHED

@@ -115,9 +115,10 @@ def resolve_value(field: str, value: Any, kinds: Kinds = ANY) -> Any:
     The error's `args` are the message and its hint. Entries of open tables stay unchanged.
     """
     layer, _, name = field.partition(".")
-    table, _ = split_open(field)
+    table, entry = split_open(field)
     if table:
-        fault = settings.value_fault(value) if table == settings.TABLE else parameters.value_fault(value)
+        of_server = table == settings.TABLE
+        fault = settings.value_fault(entry, value) if of_server else parameters.value_fault(value)
         if fault is not None:
             raise ValueError(*fault)
         return value

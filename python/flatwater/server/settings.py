@@ -164,61 +164,6 @@ SHAPING = frozenset(
     }
 )
 
-#: Settings that an experiment cannot have, and why.
-RESERVED = {
-    **dict.fromkeys(
-        (
-            "aria_log_dir_path",
-            "basedir",
-            "chroot",
-            "datadir",
-            "general_log_file",
-            "init_file",
-            "innodb_data_home_dir",
-            "innodb_directories",
-            "innodb_doublewrite_dir",
-            "innodb_log_group_home_dir",
-            "innodb_parallel_doublewrite_path",
-            "innodb_redo_log_archive_dirs",
-            "innodb_temp_tablespaces_dir",
-            "innodb_tmpdir",
-            "innodb_undo_directory",
-            "log_bin_index",
-            "log_error",
-            "pid_file",
-            "plugin_dir",
-            "relay_log",
-            "secure_file_priv",
-            "slow_query_log_file",
-            "socket",
-            "tmpdir",
-            "user",
-        ),
-        "flatwater sets it itself, so that every file of the server lies under storage.path",
-    ),
-    **dict.fromkeys(
-        (
-            "admin_address",
-            "admin_port",
-            "bind_address",
-            "extra_port",
-            "mysqlx",
-            "mysqlx_port",
-            "mysqlx_socket",
-            "port",
-            "skip_networking",
-        ),
-        "flatwater's servers are reached through a private socket only",
-    ),
-    **dict.fromkeys(("bootstrap", "initialize", "initialize_insecure"), "it is for making a data directory"),
-    **dict.fromkeys(("help", "verbose", "version", "console", "daemonize"), "flatwater starts the server itself"),
-    **dict.fromkeys(("plugin_load", "plugin_load_add"), "plugins are code, which an experiment's file does not bring"),
-    "skip_grant_tables": "flatwater's servers let nobody in without a password",
-    "innodb_force_recovery": "a server that is being repaired is nothing to measure",
-    "innodb_read_only": "a workload and its tables need a server that writes",
-}
-
-
 #: What MySQL had in the oldest version that flatwater knows, Percona Server had in its own oldest.
 _OLDEST_MYSQL, _OLDEST_PERCONA = FLAVOURS["mysql"].oldest, FLAVOURS["percona"].oldest
 

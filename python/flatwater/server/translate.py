@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from flatwater.experiment.database.settings import name_fault, value_fault
 from flatwater.server.binary import Binary
 from flatwater.server.lines import Server, Value, read_switch, refuse, refuse_missing, replace
-from flatwater.server.settings import RESERVED
 from flatwater.server.sizes import print_size, read_size, write_size
 from flatwater.server.values import check_values
 from flatwater.server.xtradb import XTRADB
@@ -52,8 +52,8 @@ def _name(written: str) -> str:
     name = written.replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_.]{0,63}", name):
         refuse(written[:64], "this is not the name of a setting", "letters, digits and _")
-    if name in RESERVED:
-        refuse(written, f"this setting cannot be given: {RESERVED[name]}")
+    if fault := name_fault(name):
+        refuse(written, *fault)
     return name
 
 
@@ -65,6 +65,8 @@ def _text(name: str, value: Value) -> str:
     text = str(value).strip()
     if not text or any(ord(character) < 32 for character in text):
         refuse(name, "a setting's value is one line of text, and not empty")
+    if fault := value_fault(name, text):
+        refuse(name, *fault)
     # Experiments may have 64MiB and 1T, which option files do not accept.
     if re.fullmatch(r"[0-9]{1,19}\s*(?:[KMGT]iB|T)", text, re.IGNORECASE):
         return write_size(read_size(text) or 0)

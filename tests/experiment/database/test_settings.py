@@ -39,12 +39,39 @@ def test_what_is_no_name(name: str) -> None:
 
 @pytest.mark.parametrize("value", [0, -1, 2**64 - 1, 0.75, True, "24M", "", "ibdata1:12M:autoextend", "O_DIRECT"])
 def test_what_a_setting_may_be(value: Any) -> None:
-    assert value_fault(value) is None
+    assert value_fault("a_setting", value) is None
 
 
 @pytest.mark.parametrize("value", [None, [1], {"a": 1}, float("nan"), float("inf"), 2**64, "a\nb", "a\0b", "x" * 5000])
 def test_what_it_may_not(value: Any) -> None:
-    assert value_fault(value) is not None
+    assert value_fault("a_setting", value) is not None
+
+
+#: What a server takes for a file outside its data directory, in each way of writing one.
+ELSEWHERE = ("/tmp/x", "../x", "a/../../x", "..", "~", "~/x", " ~ ", "x:12M;/dev/sdb:3Gnewraw", "d:t:o,/tmp/trace")
+
+
+@pytest.mark.parametrize("value", ELSEWHERE)
+@pytest.mark.parametrize("name", ["audit_log_file", "loose_audit_log_file", "a_setting_of_tomorrow", "log_bin"])
+def test_no_setting_names_a_place_outside_the_servers_folder(name: str, value: str) -> None:
+    fault = value_fault(name, value)
+    assert fault is not None and fault[0].startswith("names a place outside the server's folder")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("default_time_zone", "Europe/Berlin"),
+        ("loose_ssl_ca", "/etc/ssl/ca.pem"),
+        ("init_connect", "SET @half = 1/2"),
+        ("innodb_doublewrite_file", "ib_doublewrite"),
+        ("innodb_temp_data_file_path", "ibtmp1:12M:autoextend:max:1G"),
+        ("log_output", "FILE"),
+        ("optimizer_switch", "mrr=on,mrr_cost_based=off"),
+    ],
+)
+def test_what_is_only_read_or_is_no_file_stands(name: str, value: str) -> None:
+    assert value_fault(name, value) is None
 
 
 def test_dashes_are_underscores_wherever_a_setting_is_named() -> None:

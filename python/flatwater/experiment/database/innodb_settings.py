@@ -215,7 +215,7 @@ def _faults(table: Mapping[str, Any]) -> Iterator[Problem]:
     for written, value in table.items():
         name = spell(written)
         about = (f"database.settings.{name}",)
-        if fault := name_fault(name) or value_fault(value):
+        if fault := name_fault(name) or value_fault(name, value):
             yield Problem(name, *fault, about)
         elif name not in known:
             close = nearest(name, known)

@@ -1,7 +1,8 @@
 """`database.settings`: the server's own settings, by its own names.
 
-Which there are, and what values they take, is for the server to say when it starts; here only what no server takes,
-and what flatwater sets itself, is refused. Values stay as they are written: a report shows "24M" where the file does.
+Which there are, and what values they take, is for the server to say when it starts. Refused here is only what no server
+takes, what flatwater sets itself, and what would let the server write outside its own folder. Values stay as they are
+written: a report shows "24M" where the file does.
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ _PLACE = "flatwater puts the server's files under storage.path"
 _SOCKET = "flatwater's servers listen on a socket of their own and nowhere else"
 _SNAPSHOT = "flatwater copies the data directory from cell to cell, so it must hold everything"
 _ITSELF = "flatwater starts the server itself"
+_CODE = "an experiment's file brings no code"
 #: Settings that are flatwater's own, and why.
 _RESERVED = {
     **dict.fromkeys(("datadir", "tmpdir", "pid_file", "log_error", "secure_file_priv", "innodb_tmpdir"), _PLACE),
     **dict.fromkeys(("slow_query_log_file", "general_log_file", "log_bin_index", "relay_log", "chroot"), _PLACE),
     **dict.fromkeys(("socket", "port", "bind_address", "skip_networking", "networking", "extra_port"), _SOCKET),
     **dict.fromkeys(("admin_port", "admin_address", "mysqlx", "mysqlx_port", "mysqlx_socket"), _SOCKET),
+    "mysqlx_bind_address": _SOCKET,
     **dict.fromkeys(("innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"), _SNAPSHOT),
     **dict.fromkeys(("innodb_doublewrite_dir", "innodb_directories", "aria_log_dir_path"), _SNAPSHOT),
     **dict.fromkeys(("innodb_temp_tablespaces_dir", "innodb_redo_log_archive_dirs"), _SNAPSHOT),
@@ -44,12 +47,27 @@ _RESERVED = {
     **dict.fromkeys(("defaults_file", "defaults_extra_file", "defaults_group_suffix", "no_defaults"), _ITSELF),
     **dict.fromkeys(("print_defaults", "help", "verbose", "version", "console"), _ITSELF),
     **dict.fromkeys(("skip_grant_tables", "grant_tables"), "flatwater logs in with a password of its own making"),
-    **dict.fromkeys(("plugin_dir", "plugin_load", "plugin_load_add"), "an experiment's file brings no code"),
+    **dict.fromkeys(("plugin_dir", "plugin_load", "plugin_load_add", "early_plugin_load"), _CODE),
+    # Galera's: a library, and a command that the server runs.
+    **dict.fromkeys(("wsrep_provider", "wsrep_notify_cmd", "wsrep_sst_method"), _CODE),
     **dict.fromkeys(("innodb_read_only", "innodb_force_recovery"), "a workload needs a server that writes"),
     "basedir": "it follows from database.binary",
 }
 #: What the server takes off the front of an option's name (MySQL manual, "Program Option Modifiers").
 _MODIFIERS = ("loose_", "skip_", "disable_", "enable_", "maximum_")
+#: Settings whose value may hold a slash: files that a server only reads, and values that are no files. Every other one
+#: may name a file that the server, or a plugin of it, would make or write (`audit_log_file`, `slave_load_tmpdir`).
+_SLASHED = frozenset(
+    {
+        *("ssl_ca", "ssl_capath", "ssl_cert", "ssl_crl", "ssl_crlpath", "ssl_key"),
+        *("admin_ssl_ca", "admin_ssl_capath", "admin_ssl_cert", "admin_ssl_crl", "admin_ssl_crlpath", "admin_ssl_key"),
+        *("character_sets_dir", "ft_stopword_file", "language", "lc_messages_dir"),
+        # Names of tables, `schema/table`; of time zones, `Europe/Berlin`; and statements.
+        *("innodb_ft_aux_table", "innodb_ft_server_stopword_table", "innodb_ft_user_stopword_table"),
+        "default_time_zone",
+        *("init_connect", "init_replica", "init_slave"),
+    }
+)
 
 
 def spell(name: str) -> str:
@@ -65,16 +83,21 @@ def name_fault(name: str) -> tuple[str, str | None] | None:
         lower = spell(name).lower()
         hint = f"did you mean {lower}?" if _NAME.fullmatch(lower) else "like innodb_io_capacity = 2000"
         return "names of settings have small letters, digits and underscores", hint
-    bare = name
-    while modifier := next((m for m in _MODIFIERS if bare.startswith(m) and bare not in _RESERVED), None):
-        bare = bare.removeprefix(modifier)
+    bare = _bare(name)
     if bare in _RESERVED:
         return f"is not the experiment's to set: {_RESERVED[bare]}", "take it out"
     return None
 
 
-def value_fault(value: Any) -> tuple[str, str | None] | None:
-    """Why a value cannot be a setting's, and a hint; None when it can."""
+def _bare(name: str) -> str:
+    """The name without its modifiers."""
+    while modifier := next((m for m in _MODIFIERS if name.startswith(m) and name not in _RESERVED), None):
+        name = name.removeprefix(modifier)
+    return name
+
+
+def value_fault(name: str, value: Any) -> tuple[str, str | None] | None:
+    """Why a value cannot be that of the setting `name`, and a hint; None when it can."""
     if isinstance(value, list):
         return f"must be one value, not {quote(value)}", 'to sweep it: [sweep] "database.settings.NAME" = [...]'
     if not isinstance(value, bool | int | float | str):
@@ -85,7 +108,19 @@ def value_fault(value: Any) -> tuple[str, str | None] | None:
         return f"is more than any server takes: {quote(value)}", None
     if isinstance(value, str) and not (value.isprintable() and len(value) <= _LONGEST_TEXT):
         return f"must be one line of at most {_LONGEST_TEXT:,} printable characters, not {quote(value)}", None
+    if isinstance(value, str) and _is_elsewhere(value) and _bare(name) not in _SLASHED:
+        hint = "a name without a slash; [database.storages] puts parts of a server on other storages"
+        return f"names a place outside the server's folder, {quote(value)}: {_PLACE}", hint
     return None
+
+
+def _is_elsewhere(text: str) -> bool:
+    """Whether a server could take the text for a file outside the directory it works in: its data directory.
+
+    It also knows `~` and `~/` as the home directory, wherever a file may stand (MySQL, mysys/mf_pack.c).
+    """
+    text = text.strip()
+    return "/" in text or text in {"..", "~"}
 
 
 def read_settings(table: Any) -> Any:
@@ -103,7 +138,7 @@ def _faults(table: Mapping[str, Any]) -> Iterator[Problem]:
         about = (f"{TABLE}.{name}",)
         if seen.setdefault(name, written) != written:
             yield Problem(name, f"is set twice, as {seen[name]} and as {written}", "keep one", about)
-        elif fault := name_fault(name) or value_fault(value):
+        elif fault := name_fault(name) or value_fault(name, value):
             yield Problem(name, *fault, about)
 
 
