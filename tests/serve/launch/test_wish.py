@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from flatwater.errors import UserError
+from flatwater.experiment.fields import ANY, all_fields
 from flatwater.experiment.library import library_files
-from flatwater.serve.launch.wish import LETTERS_MAX, LINES_MAX, Wish, checked, read_wish
+from flatwater.serve.launch.wish import LETTERS_MAX, LINES_MAX, Wish, _why_not, checked, read_wish
 
 
 def wish(name: str, *lines: str) -> Wish:
@@ -72,6 +73,38 @@ def test_a_server_by_its_name_and_own_files_are_no_danger(tmp_path: Path) -> Non
         name = "tpcc-quick" if "database" in "".join(lines) else "quick"
         found, problems = checked(wish(name, f"storage.path={tmp_path}", *lines))
         assert found is not None and not problems
+
+
+#: Places of storages, which a page names: nothing there that is not flatwater's is written (`overwrite` is refused).
+PLACES = {"storage.path", "cache.storage.path"}
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/b.toml", "~", ".."])
+def test_no_field_of_the_schema_names_a_file_from_a_page(path: str) -> None:
+    """Every field there is, so that one of tomorrow cannot be forgotten; entries of open tables, too."""
+    fields = {
+        *all_fields(ANY),
+        "storage.parameters.a",
+        "database.settings.a",
+        "twin.database.a",
+        "database.storages.a.b",
+    }
+    assert {field for field in fields if _why_not(field, path) is None} == PLACES
+    assert {field for field in fields if _why_not(field, [path]) is None} <= PLACES
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "told"),
+    [
+        ("tpcc-quick", ("database.settings.init_connect=SET GLOBAL general_log = 1",), "statements of your own"),
+        ("tpcc-quick", ("database.settings.lc_messages_dir=/root",), "a file is not named by its path"),
+        ("tpcc-quick", ('workload={kind="sql",transactions={a={sql=["SET GLOBAL general_log = 1"]}}}',), "statements"),
+        ("tpcc-memory", ("database.machine=/tmp/mine.toml",), ""),
+    ],
+)
+def test_neither_statements_nor_files_come_from_a_page(name: str, lines: tuple[str, ...], told: str) -> None:
+    found, problems = checked(wish(name, SERVER, *lines) if "quick" in name else wish(name, *lines))
+    assert found is None and any(told in one.what for one in problems), problems
 
 
 def test_no_experiment_of_the_library_is_refused_as_it_is() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import UserError
-from flatwater.experiment import CELLS_ASKED, Experiment, InvalidExperimentError
+from flatwater.experiment import CELLS_ASKED, Experiment, InvalidExperimentError, load
 from flatwater.runner.check import Checked, check
 
 #: The most lines, and the most letters of one: the longest argument of a program is 128 KiB (execve(2)).
@@ -52,27 +52,41 @@ def checked(wish: Wish) -> tuple[Checked | None, list[UserError]]:
         return None, list(error.problems)
     except UserError as error:
         return None, [error]
-    refused = [*_refused(found.experiment)]
+    refused = [*_refused(found.experiment, load(str(wish.file)))]
     if found.cells > CELLS_ASKED:
         hint = f"sweep fewer values; {_TERMINAL} with --yes"
         refused.append(UserError(f"{found.cells:,} cells, {found.cells_text}", where="sweep", hint=hint))
     return (None, refused) if refused else (found, [])
 
 
-def _refused(experiment: Experiment) -> Iterator[UserError]:
-    """What no page may ask for: what could destroy what is not flatwater's, a server of others, a program by its path.
+def _refused(experiment: Experiment, own: Experiment) -> Iterator[UserError]:
+    """What no page may ask for: what could destroy what is not flatwater's, a server of others, files by their paths.
 
-    Looked at is what the experiment is in the end, whichever line or sweep made it so.
+    Looked at is what the experiment is in the end, whichever line or sweep made it so. What the library's `own` file
+    says stands.
     """
-    told = set()
+    told, said = set(), {(field, repr(value)) for field, value in _values(own)}
     for field, value in _values(experiment):
-        why = _why_not(field, value)
+        why = None if (field, repr(value)) in said else _why_not(field, value)
         if why is not None and field not in told:
             told.add(field)
             yield UserError(f"{field}: {why}", where=experiment.name, hint=_TERMINAL)
 
 
+#: Statements that a server would run, and files of them: with the rights of flatwater's account they reach other files.
+_STATEMENTS = ("workload.transactions", "workload.on_connect", "workload.setup_file", "workload.log")
+_STATEMENTS += tuple(f"database.settings.{name}" for name in ("init_connect", "init_replica", "init_slave"))
+#: Fields that describe, and do nothing.
+_WORDS = ("title", "about", "source", "tags", "report")
+#: Settings that may hold a slash and name no file.
+_NO_FILES = ("database.settings.default_time_zone",)
+
+
 def _why_not(field: str, value: Any) -> str | None:
+    """Why a page may not give a field this value; None if it may.
+
+    Text with a slash is taken for a file's path wherever it stands, so that a field of tomorrow is refused, too.
+    """
     name = field.rpartition(".")[2]
     if name == "overwrite" and value is True:
         return "what is on a device, or in a file of yours, is not overwritten from a page"
@@ -82,7 +96,16 @@ def _why_not(field: str, value: Any) -> str | None:
         return "a program is not named by its path from a page; one that is in the PATH of flatwater serve, by its name"
     if field == "load.hosts":
         return "other hosts are not made to load anything from a page"
+    if value and any(field == one or field.startswith(f"{one}.") for one in _STATEMENTS):
+        return "statements of your own are not run from a page"
+    if _is_path(value) and not (name == "path" or field in _NO_FILES or field.partition(".")[0] in _WORDS):
+        return "a file is not named by its path from a page, only the place of a storage (storage.path)"
     return None
+
+
+def _is_path(value: Any) -> bool:
+    parts = value if isinstance(value, list | tuple) else (value,)
+    return any(isinstance(part, str) and ("/" in part or part in {"..", "~"}) for part in parts)
 
 
 def _values(experiment: Experiment) -> Iterator[tuple[str, Any]]:
