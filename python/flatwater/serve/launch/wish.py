@@ -74,8 +74,10 @@ def _refused(experiment: Experiment, own: Experiment) -> Iterator[UserError]:
 
 
 #: Statements that a server would run, and files of them: with the rights of flatwater's account they reach other files.
-_STATEMENTS = ("workload.transactions", "workload.on_connect", "workload.setup_file", "workload.log")
-_STATEMENTS += tuple(f"database.settings.{name}" for name in ("init_connect", "init_replica", "init_slave"))
+_STATEMENTS = (
+    *("workload.transactions", "workload.on_connect", "workload.setup_file", "workload.log"),
+    *(f"database.settings.{name}" for name in ("init_connect", "init_replica", "init_slave")),
+)
 #: Fields that describe, and do nothing.
 _WORDS = ("title", "about", "source", "tags", "report")
 #: Settings that may hold a slash and name no file.
