@@ -18,27 +18,15 @@ import psutil
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
+sys.path.append(str(Path(__file__).parents[1] / "terminal"))
 import synthetic
+from ptylab import FILEIO, FLATWATER
 
 from flatwater.results import open_result
 
-FLATWATER = [sys.executable, "-c", "from flatwater.cli import main; main()"]
 PATIENCE_S = 120
 #: What the tests started.
 RUNNING: list[subprocess.Popen[str]] = []
-FILEIO = """\
-[workload]
-kind = "fileio"
-mode = "rndrw"
-engine = "psync"
-duration_s = {duration_s}
-[record]
-interval_s = 0.1
-[storage]
-kind = "file"
-path = "."
-size = "4MiB"
-"""
 
 
 class Served:
