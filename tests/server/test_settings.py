@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from flatwater.errors import UserError
-from flatwater.experiment.database.settings import _SLASHED
+from flatwater.experiment.database.settings import SLASHED
 from flatwater.server import Binary, shaping
 from flatwater.server.lines import Server
 from flatwater.server.settings import _HAVE, SHAPING, is_ignored, names_of, spans, who_has
@@ -80,4 +80,4 @@ def test_no_option_of_the_server_at_hand_takes_a_place_outside_its_folder(binary
         except UserError:
             continue
         taken.add(name)
-    assert taken <= _SLASHED
+    assert taken <= SLASHED

@@ -130,6 +130,19 @@ REFUSED: list[tuple[str, dict[str, Value], str, str]] = [
         )
         for name in ("ibdata1", "ib_logfile0", ".hidden")
     ),
+    *(
+        (
+            "percona 5.1",
+            {"innodb_doublewrite_file": place},
+            "innodb_doublewrite_file",
+            (
+                f"may name a place outside the server's folder, '{place}': flatwater puts the server's files under "
+                "storage.path (hint: give a name without a slash; [database.storages] puts parts of a server on other "
+                "storages)"
+            ),
+        )
+        for place in ("/mnt/log/dw", "../dw")
+    ),
     (
         "percona 5.5",
         {"innodb_adaptive_checkpoint": "reflex"},
@@ -228,7 +241,7 @@ def test_a_setting_of_another_server_is_refused(
         ({"max\nconnections": 1}, "not the name of a setting"),
         ({"": 1}, "not the name of a setting"),
         ({"innodb-io-capacity": 1, "innodb_io_capacity": 2}, "is there twice"),
-        ({"log_bin": "/tmp/elsewhere"}, "names a place outside the server's folder"),
+        ({"log_bin": "/tmp/elsewhere"}, "may name a place outside the server's folder"),
         ({"log_bin": "two words"}, "the first part of the files' names"),
         ({"innodb_log_file_size": "much", "innodb_log_files_in_group": 2}, "is not a size"),
         ({"innodb_log_file_size": "1G", "innodb_log_files_in_group": "two"}, "is not a number of files"),

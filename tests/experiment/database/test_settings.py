@@ -55,7 +55,7 @@ ELSEWHERE = ("/tmp/x", "../x", "a/../../x", "..", "~", "~/x", " ~ ", "x:12M;/dev
 @pytest.mark.parametrize("name", ["audit_log_file", "loose_audit_log_file", "a_setting_of_tomorrow", "log_bin"])
 def test_no_setting_names_a_place_outside_the_servers_folder(name: str, value: str) -> None:
     fault = value_fault(name, value)
-    assert fault is not None and fault[0].startswith("names a place outside the server's folder")
+    assert fault is not None and fault[0].startswith("may name a place outside the server's folder")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.experiment.fields import ANY, all_fields
 from flatwater.experiment.library import library_files
-from flatwater.serve.launch.wish import LETTERS_MAX, LINES_MAX, Wish, _why_not, checked, read_wish
+from flatwater.experiment.workload.query_log import QueryLog
+from flatwater.experiment.workload.sql.kind import Sql
+from flatwater.serve.launch.wish import LETTERS_MAX, LINES_MAX, Wish, _flat, _why_not, checked, read_wish
 
 
 def wish(name: str, *lines: str) -> Wish:
@@ -90,7 +93,25 @@ def test_no_field_of_the_schema_names_a_file_from_a_page(path: str) -> None:
         "database.storages.a.b",
     }
     assert {field for field in fields if _why_not(field, path) is None} == PLACES
-    assert {field for field in fields if _why_not(field, [path]) is None} <= PLACES
+    listed = {field: [_why_not(*one) for one in _flat(field, ["a", [path], {"path": path}])] for field in fields}
+    assert {field for field, told in listed.items() if not any(told)} <= PLACES
+
+
+#: What a workload of own statements has for its times and its sessions: text, and no statement.
+NO_STATEMENTS = {"kind", "arrival", "on_error", "unit"}
+
+
+def test_every_field_of_a_workload_of_own_statements_is_looked_at() -> None:
+    for kind in (Sql, QueryLog):
+        texts = {name for name, info in kind.model_fields.items() if re.search(r"str|dict|list", str(info.annotation))}
+        taken = {name for name in texts if _why_not(f"workload.{name}", "SET GLOBAL general_log = 1") is None}
+        assert taken <= NO_STATEMENTS
+
+
+#: Statements of a page's own, as a whole workload.
+SQL = 'workload={kind="sql",connections=1,duration_s=9,transactions={a={statements=["SET GLOBAL general_log = 1"]}}}'
+#: Statements of a page's own in the library's workload of own statements.
+SETUP = 'workload.setup=["SET GLOBAL general_log = 1", {sql="INSERT INTO account VALUES (:account_number, :owner, 1)"}]'
 
 
 @pytest.mark.parametrize(
@@ -98,13 +119,21 @@ def test_no_field_of_the_schema_names_a_file_from_a_page(path: str) -> None:
     [
         ("tpcc-quick", ("database.settings.init_connect=SET GLOBAL general_log = 1",), "statements of your own"),
         ("tpcc-quick", ("database.settings.lc_messages_dir=/root",), "a file is not named by its path"),
-        ("tpcc-quick", ('workload={kind="sql",transactions={a={sql=["SET GLOBAL general_log = 1"]}}}',), "statements"),
-        ("tpcc-memory", ("database.machine=/tmp/mine.toml",), ""),
+        ("tpcc-quick", ("database.settings.loose_init_slave=SET GLOBAL general_log = 1",), "statements of your own"),
+        ("tpcc-quick", (SQL,), "statements of your own"),
+        ("own-sql", (SETUP,), "statements of your own"),
     ],
 )
 def test_neither_statements_nor_files_come_from_a_page(name: str, lines: tuple[str, ...], told: str) -> None:
-    found, problems = checked(wish(name, SERVER, *lines) if "quick" in name else wish(name, *lines))
+    found, problems = checked(wish(name, SERVER, *lines))
     assert found is None and any(told in one.what for one in problems), problems
+
+
+def test_a_machine_of_the_users_is_no_machine_of_a_page(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text((library_files()["quick"].parents[1] / "machines" / "xeon-gold-6230-2.toml").read_text())
+    found, problems = checked(wish("tproc-c-2026-users", f"database.machine={mine}"))
+    assert found is None and ["a file is not named by its path" in one.what for one in problems] == [True]
 
 
 def test_no_experiment_of_the_library_is_refused_as_it_is() -> None:

@@ -55,17 +55,20 @@ _RESERVED = {
 }
 #: What the server takes off the front of an option's name (MySQL manual, "Program Option Modifiers").
 _MODIFIERS = ("loose_", "skip_", "disable_", "enable_", "maximum_")
-#: Settings whose value may hold a slash: files that a server only reads, and values that are no files. Every other one
-#: may name a file that the server, or a plugin of it, would make or write (`audit_log_file`, `slave_load_tmpdir`).
-_SLASHED = frozenset(
+#: Settings that hold statements.
+_STATEMENTS = ("init_connect", "init_replica", "init_slave")
+#: Settings whose value may have a slash. Every other one may name a file that the server, or a plugin of it, writes
+#: (`audit_log_file`, `slave_load_tmpdir`).
+SLASHED = frozenset(
     {
+        # Files that a server only reads.
         *("ssl_ca", "ssl_capath", "ssl_cert", "ssl_crl", "ssl_crlpath", "ssl_key"),
         *("admin_ssl_ca", "admin_ssl_capath", "admin_ssl_cert", "admin_ssl_crl", "admin_ssl_crlpath", "admin_ssl_key"),
         *("character_sets_dir", "ft_stopword_file", "language", "lc_messages_dir"),
-        # Names of tables, `schema/table`; of time zones, `Europe/Berlin`; and statements.
+        # Names of tables (`schema/table`), and of time zones (`Europe/Berlin`).
         *("innodb_ft_aux_table", "innodb_ft_server_stopword_table", "innodb_ft_user_stopword_table"),
         "default_time_zone",
-        *("init_connect", "init_replica", "init_slave"),
+        *_STATEMENTS,
     }
 )
 
@@ -108,19 +111,24 @@ def value_fault(name: str, value: Any) -> tuple[str, str | None] | None:
         return f"is more than any server takes: {quote(value)}", None
     if isinstance(value, str) and not (value.isprintable() and len(value) <= _LONGEST_TEXT):
         return f"must be one line of at most {_LONGEST_TEXT:,} printable characters, not {quote(value)}", None
-    if isinstance(value, str) and _is_elsewhere(value) and _bare(name) not in _SLASHED:
-        hint = "a name without a slash; [database.storages] puts parts of a server on other storages"
-        return f"names a place outside the server's folder, {quote(value)}: {_PLACE}", hint
+    if isinstance(value, str) and is_path(value) and _bare(name) not in SLASHED:
+        hint = "give a name without a slash; [database.storages] puts parts of a server on other storages"
+        return f"may name a place outside the server's folder, {quote(value)}: {_PLACE}", hint
     return None
 
 
-def _is_elsewhere(text: str) -> bool:
-    """Whether a server could take the text for a file outside the directory it works in: its data directory.
+def is_path(text: str) -> bool:
+    """Whether a server takes the text for more than the name of a file in its data directory, if it is of a file.
 
-    It also knows `~` and `~/` as the home directory, wherever a file may stand (MySQL, mysys/mf_pack.c).
+    `~` alone is the home directory, and `..` the directory above (MySQL, mysys/mf_pack.c).
     """
     text = text.strip()
     return "/" in text or text in {"..", "~"}
+
+
+def holds_statements(name: str) -> bool:
+    """Whether the server runs what this setting says."""
+    return _bare(name) in _STATEMENTS
 
 
 def read_settings(table: Any) -> Any:

@@ -9,11 +9,21 @@ from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment import CELLS_ASKED, Experiment, InvalidExperimentError, load
+from flatwater.experiment.database import settings
+from flatwater.experiment.paths import split_open
 from flatwater.runner.check import Checked, check
 
 #: The most lines, and the most letters of one: the longest argument of a program is 128 KiB (execve(2)).
 LINES_MAX, LETTERS_MAX = 200, 8000
 _TERMINAL = "on the command line only: `flatwater run` in a terminal"
+#: Statements that a server would run, and files of them: with the rights of flatwater's account they reach other files.
+_STATEMENTS = tuple(
+    f"workload.{name}" for name in ("transactions", "parameters", "on_connect", "setup", "setup_file", "log")
+)
+#: Fields that describe, and do nothing.
+_WORDS = ("title", "about", "source", "tags", "report")
+#: Settings of a server that may have a slash and name no file.
+_NO_FILES = ("database.settings.default_time_zone",)
 
 
 @dataclass(frozen=True)
@@ -73,21 +83,10 @@ def _refused(experiment: Experiment, own: Experiment) -> Iterator[UserError]:
             yield UserError(f"{field}: {why}", where=experiment.name, hint=_TERMINAL)
 
 
-#: Statements that a server would run, and files of them: with the rights of flatwater's account they reach other files.
-_STATEMENTS = (
-    *("workload.transactions", "workload.on_connect", "workload.setup_file", "workload.log"),
-    *(f"database.settings.{name}" for name in ("init_connect", "init_replica", "init_slave")),
-)
-#: Fields that describe, and do nothing.
-_WORDS = ("title", "about", "source", "tags", "report")
-#: Settings that may hold a slash and name no file.
-_NO_FILES = ("database.settings.default_time_zone",)
-
-
 def _why_not(field: str, value: Any) -> str | None:
     """Why a page may not give a field this value; None if it may.
 
-    Text with a slash is taken for a file's path wherever it stands, so that a field of tomorrow is refused, too.
+    Text with a slash is taken for the path of a file in every field, so that a new field is refused, too.
     """
     name = field.rpartition(".")[2]
     if name == "overwrite" and value is True:
@@ -98,16 +97,20 @@ def _why_not(field: str, value: Any) -> str | None:
         return "a program is not named by its path from a page; one that is in the PATH of flatwater serve, by its name"
     if field == "load.hosts":
         return "other hosts are not made to load anything from a page"
-    if value and any(field == one or field.startswith(f"{one}.") for one in _STATEMENTS):
-        return "statements of your own are not run from a page"
-    if _is_path(value) and not (name == "path" or field in _NO_FILES or field.partition(".")[0] in _WORDS):
+    table, entry = split_open(field)
+    if (table == settings.TABLE and settings.holds_statements(entry)) or _is_of(field, _STATEMENTS):
+        return "statements of your own are not run from a page" if value else None
+    if (
+        isinstance(value, str)
+        and settings.is_path(value)
+        and not (name == "path" or field in _NO_FILES or field.partition(".")[0] in _WORDS)
+    ):
         return "a file is not named by its path from a page, only the place of a storage (storage.path)"
     return None
 
 
-def _is_path(value: Any) -> bool:
-    parts = value if isinstance(value, list | tuple) else (value,)
-    return any(isinstance(part, str) and ("/" in part or part in {"..", "~"}) for part in parts)
+def _is_of(field: str, tables: Sequence[str]) -> bool:
+    return any(field == table or field.startswith(f"{table}.") for table in tables)
 
 
 def _values(experiment: Experiment) -> Iterator[tuple[str, Any]]:
@@ -123,6 +126,9 @@ def _flat(field: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _flat(f"{field}.{name}" if field else str(name), inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _flat(field, inner)
     else:
         yield field, value
 
