@@ -12,7 +12,7 @@ from flatwater.fit.workload.settled import unsettled
 def cell(*redo_bytes: float, mode: str = "write_only") -> CountedCell:
     """A cell whose windows have 100 transactions each, with so much redo a transaction."""
     windows = [Window(5.0, 100, 300, 3000, 50, 40, 100 * redo, 1e6) for redo in redo_bytes]
-    return CountedCell(cast(Experiment, None), {"workload.mode": mode}, 64 << 20, None, 1000, windows)
+    return CountedCell(cast(Experiment, None), {"workload.mode": mode}, 64 << 20, None, None, 1000, windows)
 
 
 def test_redo_that_fell_is_told_of_the_cell_in_which_it_fell_most() -> None:

@@ -65,7 +65,7 @@ def windows(
 
 
 def cell(found: list[Window], of: Experiment | None = None) -> CountedCell:
-    return CountedCell(of or experiment(), {}, 128 << 20, None, 100.0, found)
+    return CountedCell(of or experiment(), {}, 128 << 20, None, None, 100.0, found)
 
 
 def test_costs_are_told_apart_by_cells_that_read_and_write_differently() -> None:
@@ -193,10 +193,15 @@ def test_sizes_are_those_of_the_cell_that_fits_the_workload() -> None:
     grown = [{"stock.PRIMARY": {**size, "leaf_pages": leaves, "pages": leaves + 20}} for leaves in (300, 200)]
     cells = [replace(cell(windows(3, 4, rng)), indexes=one) for one in grown]
     assert derive(counted(cells)).indexes["stock.PRIMARY"].leaf_pages == 200
+    # Those that were loaded have no splits: the model makes them itself.
+    as_loaded = {"stock.PRIMARY": {**size, "leaf_pages": 100}}
+    cells = [cells[0], replace(cells[1], loaded=as_loaded)]
+    assert derive(counted(cells)).indexes["stock.PRIMARY"].leaf_pages == 100
     # sysbench's tables keep their rows, and their pages split while it runs.
     oltp = make_experiment({"workload": {"kind": "oltp", "mode": "write_only"}, "database": {"kind": "server"}})
     split = [{"sbtest1.k_1": {**size, "leaf_pages": leaves, "pages": leaves + 20}} for leaves in (300, 200)]
-    cells = [replace(cell(windows(3, 4, rng)), experiment=oltp, indexes=one) for one in split]
+    loaded = {"sbtest1.k_1": size}
+    cells = [replace(cell(windows(3, 4, rng)), experiment=oltp, loaded=loaded, indexes=one) for one in split]
     assert derive(counted(cells)).indexes["sbtest1.k_1"].leaf_pages == 300
 
 

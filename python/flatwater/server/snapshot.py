@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,6 +128,12 @@ class Snapshot:
         """Bytes that it occupies on its file system."""
         return tree_bytes(self.data)
 
+    def tables(self) -> list[JsonValue]:
+        """What `Loading.commit` was given of its tables; empty for one that an older flatwater made."""
+        found = _json(self.folder / RECORD)
+        tables = found.get("tables") if isinstance(found, dict) else None
+        return tables if isinstance(tables, list) else []
+
     def copy_to(
         self,
         folder: Path,
@@ -165,16 +171,18 @@ class Loading:
     resumed: bool
     root: ServersRoot
 
-    def commit(self) -> Snapshot:
+    def commit(self, tables: Sequence[Mapping[str, object]] = ()) -> Snapshot:
         """Makes it a snapshot, atomically. The server must have been stopped cleanly.
 
-        Errors: FlatwaterError if the file system fails.
+        `tables` is what that server said of the tables that it loaded; it is kept in the description. Errors:
+        FlatwaterError if the file system fails.
         """
         try:
             for path in self.folder.iterdir():
                 if path.name not in {"data", "error.log"}:
                     remove_tree(path) if path.is_dir() else path.unlink()
-            record = {**self.shape.to_json(), "files": _lengths(self.folder / "data")}
+            described = {**self.shape.to_json(), "tables": [*tables]}
+            record = {**described, "files": _lengths(self.folder / "data")}
             write_atomic(self.folder / RECORD, json.dumps(record, indent=1))
             sync_tree(self.folder)
             self.root.loading.move(self.shape.key, self.root.snapshots, self.shape.key)

@@ -14,10 +14,12 @@ from flatwater.experiment import Experiment, ModelledStorage, Tpcc
 from flatwater.experiment.cache.flash import DATA
 from flatwater.experiment.database.generation import generation_of, is_generation, release_of
 from flatwater.experiment.database.innodb_settings import defaults, has
+from flatwater.experiment.database.measured import IndexSize
 from flatwater.experiment.database.placement import not_modelled
 from flatwater.experiment.database.settings import Setting
 from flatwater.fit.workload import OTHERS_SHARE, count_run, other_cores
 from flatwater.fit.workload.counters import CountedCell
+from flatwater.fit.workload.derive import indexes_of
 from flatwater.results import Cell, CellSummary, Result
 from flatwater.results.phases import measured_s
 from flatwater.results.schema import FieldValues
@@ -64,7 +66,7 @@ class Base:
     settings: dict[str, Setting]
     cores: int
     memory_bytes: int | None
-    indexes: dict[str, dict[str, int]] | None
+    indexes: dict[str, IndexSize]
     #: Length of the time before the measured phase, and of the measured phase, of each run.
     warmup_s: float
     measure_s: float
@@ -164,7 +166,7 @@ def read_base(run: str, cell: int | None = None) -> Base:
         settings=_settings(counted.result.path / "servers" / f"{first.index:04}", first.experiment, generation),
         cores=int(machine.get("cores") or 1),
         memory_bytes=machine.get("memory_bytes"),
-        indexes=first.indexes,
+        indexes=indexes_of([first]),
         warmup_s=sum(recorded.measured_span()[0] for recorded in cells) / len(cells),
         measure_s=sum(measured_s(recorded.phases) for recorded in cells) / len(cells),
         throughput=throughput,

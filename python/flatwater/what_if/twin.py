@@ -18,12 +18,12 @@ from flatwater._engine import EngineError, Run
 from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, ModelledStorage, print_size
-from flatwater.experiment.database.measured import Figure, IndexSize, MeasuredWorkload, default_workload
+from flatwater.experiment.database.measured import Figure, MeasuredWorkload, default_workload
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.parse import Tables
 from flatwater.experiment.validation import validate
 from flatwater.fit.workload import to_workload_toml
-from flatwater.fit.workload.derive import OLTP_WRITES, READ_ONLY, index_sizes, writes_of
+from flatwater.fit.workload.derive import OLTP_WRITES, READ_ONLY, writes_of
 from flatwater.plan.device import Cached, Device, Volume, later, slower
 from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb
 from flatwater.runner.stack.stack import memory_bytes
@@ -270,8 +270,7 @@ def _workload(base: Base) -> MeasuredWorkload:
     usual = default_workload(base.experiment.workload.kind, base.series)
     scale = _redo_scale(base, usual)
     redo = {name: Figure(value=figure.value * scale) for name, figure in usual.redo_bytes.items()}
-    sizes = index_sizes(base.indexes or {}, base.experiment)
-    indexes: dict[str, IndexSize] = {**usual.indexes, **sizes}
+    indexes = {**usual.indexes, **base.indexes}
     return usual.model_copy(
         update={"generation": base.series, "redo_bytes": redo, "indexes": indexes, "cells": [], "notes": []}
     )

@@ -89,7 +89,7 @@ class MeasuredWorkload(Table):
     cpu_us: CpuFigures
     #: What could not be told apart, and why.
     notes: list[str] = Field(default_factory=list)
-    #: `table.index` -> its size at the end.
+    #: `table.index` -> its size: of TPC-C as it was loaded, of sysbench's tables at the end.
     indexes: dict[str, IndexSize] = Field(default_factory=dict)
     cells: list[MeasuredCell] = Field(default_factory=list)
 

@@ -57,7 +57,9 @@ class CountedCell:
     experiment: Experiment
     set: FieldValues
     pool_bytes: int
-    #: Pages of each index in the server's statistics at the end of the cell; None if they were not recorded.
+    #: Pages of each index in the server's statistics, when it was loaded and at the end of the cell; None if they were
+    #: not recorded.
+    loaded: dict[str, dict[str, int]] | None
     indexes: dict[str, dict[str, int]] | None
     #: Transactions before the measured phase.
     before: float
@@ -194,7 +196,8 @@ def _count_cell(cell: Cell, experiment: Experiment, swept: FieldValues) -> Count
     before = float((everything.value * np.diff(everything.time_s, prepend=0.0))[early].sum())
     folder = cell.result.path / "servers" / f"{cell.index:04}"
     pool = _pool_bytes(folder, experiment, where)
-    return CountedCell(experiment, swept, pool, _indexes(folder / "tables.json"), before, windows, cell.index)
+    loaded, indexes = (_indexes(folder / name) for name in ("tables-loaded.json", "tables.json"))
+    return CountedCell(experiment, swept, pool, loaded, indexes, before, windows, cell.index)
 
 
 def _pool_bytes(folder: Path, experiment: Experiment, where: str) -> int:

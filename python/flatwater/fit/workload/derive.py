@@ -64,7 +64,7 @@ def derive(counted: Counted) -> MeasuredWorkload:
     windows = [window for cell in counted.cells for window in cell.windows]
     cpu = _cpu(counted.cells)
     redo = _redo(counted.cells)
-    indexes = _indexes(counted)
+    indexes = indexes_of(counted.cells)
     notes = [*cpu.notes, *redo.notes]
     if not indexes:
         notes.append("sizes of indexes were not recorded: rows a page are estimated from the columns")
@@ -260,23 +260,24 @@ def _widths(work: Matrix, cost: Matrix, found: npt.NDArray[Any]) -> list[float |
     return [_rounded(wide * math.sqrt(max(0.0, value))) for value in np.diag(spread).tolist()]
 
 
-def _indexes(counted: Counted) -> dict[str, IndexSize]:
-    """Sizes of indexes with the rows that were loaded.
+def indexes_of(cells: Sequence[CountedCell]) -> dict[str, IndexSize]:
+    """Sizes of indexes with the rows that were loaded; empty if none were recorded.
 
-    TPC-C's tables grow: the sizes are those of the cell in which they grew least. sysbench's tables keep their number
-    of rows: the cell with the most page splits shows how full the pages are in the long run.
+    TPC-C's tables grow, and the model splits their pages itself: the sizes are those that were loaded, or, where they
+    were not recorded, those of the cell in which the tables grew least. sysbench's tables keep their number of rows:
+    the cell with the most page splits shows how full the pages are in the long run.
     """
-    cells, tpcc = counted.cells, isinstance(counted.experiment.workload, Tpcc)
-    recorded = [(cell.indexes, cell) for cell in cells if cell.indexes]
+    loaded = [(cell.loaded, cell) for cell in cells if cell.loaded and isinstance(cell.experiment.workload, Tpcc)]
+    recorded = loaded or [(cell.indexes, cell) for cell in cells if cell.indexes]
     if not recorded:
         return {}
-    pick = min if tpcc else max
+    pick = min if isinstance(recorded[0][1].experiment.workload, Tpcc) else max
     sizes, cell = pick(recorded, key=lambda one: sum(size["pages"] for size in one[0].values()))
-    return index_sizes(sizes, cell.experiment)
+    return _index_sizes(sizes, cell.experiment)
 
 
-def index_sizes(recorded: Mapping[str, Mapping[str, int]], experiment: Experiment) -> dict[str, IndexSize]:
-    """Sizes of indexes from a server's statistics (`leaf_pages`, `pages` of each), with the rows that were loaded."""
+def _index_sizes(recorded: Mapping[str, Mapping[str, int]], experiment: Experiment) -> dict[str, IndexSize]:
+    """From a server's statistics: `leaf_pages` and `pages` of each index."""
     found = {}
     for name, size in recorded.items():
         rows = _loaded_rows(name.partition(".")[0], experiment)

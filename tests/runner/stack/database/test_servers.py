@@ -99,7 +99,13 @@ class TestTpcc:
 
     def test_what_the_server_said_is_kept(self, ran: Ran) -> None:
         kept = ran.out / "servers" / "0000"
-        assert {path.name for path in kept.iterdir()} == {"error.log", "my.cnf", "tables.json", "variables.json"}
+        assert {path.name for path in kept.iterdir()} == {
+            "error.log",
+            "my.cnf",
+            "tables-loaded.json",
+            "tables.json",
+            "variables.json",
+        }
         variables = json.loads((kept / "variables.json").read_text())
         assert variables["innodb_io_capacity"] == "345"
         assert variables["innodb_flush_log_at_trx_commit"] == "2"
@@ -107,6 +113,18 @@ class TestTpcc:
         assert "innodb_io_capacity = 345" in (kept / "my.cnf").read_text()
         assert "ready for connections" in (kept / "error.log").read_text()
         assert "Shutdown complete" in (kept / "error.log").read_text()
+
+    def test_the_sizes_of_the_indexes_are_kept_as_loaded_and_as_they_ended(self, ran: Ran) -> None:
+        kept = ran.out / "servers" / "0000"
+        loaded, ended = (
+            {(one["table"], one["index"]): one for one in json.loads((kept / name).read_text())}
+            for name in ("tables-loaded.json", "tables.json")
+        )
+        assert loaded.keys() == ended.keys()
+        grown = [index for index, one in ended.items() if one["leaf_pages"] > loaded[index]["leaf_pages"]]
+        # Its pages were built full, and the first new entry of each splits it.
+        assert ("order_line", "fkey_order_line_2") in grown
+        assert all(one["leaf_pages"] <= ended[index]["leaf_pages"] for index, one in loaded.items())
 
     def test_no_password_is_anywhere(self, ran: Ran, storage: Path, passwords: set[str]) -> None:
         assert ran.code == 0 and passwords

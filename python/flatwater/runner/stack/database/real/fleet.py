@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from pydantic import JsonValue
+
 from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import Experiment
@@ -82,15 +84,26 @@ class Fleet:
             text = text.replace(str(instance.folder), str(own))
         return text
 
-    def end(self, logs: Path, cell: Experiment, hurried: Callable[[], bool], tell: Callable[[], None]) -> list[str]:
+    def end(
+        self,
+        logs: Path,
+        cell: Experiment,
+        loaded: Sequence[JsonValue],
+        hurried: Callable[[], bool],
+        tell: Callable[[], None],
+    ) -> list[str]:
         """Stops all servers, and copies their logs to `logs`; returns why some ended badly.
 
-        `tell` is called before the first server is stopped.
+        `loaded` are the sizes of the indexes in the snapshot, which are kept beside those of the end. `tell` is called
+        before the first server is stopped.
         """
         if self.crashes is not None:
             self.crashes.close()
         failures: list[str] = []
         try:
+            if loaded:
+                logs.mkdir(parents=True, exist_ok=True)
+                write_atomic(logs / "tables-loaded.json", json.dumps(loaded, indent=1))
             for number, variables in enumerate(self._variables):
                 own = self._logs(logs, number)
                 own.mkdir(parents=True, exist_ok=True)

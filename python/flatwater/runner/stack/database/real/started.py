@@ -268,7 +268,8 @@ class StartedServers(Servers):
         return self._fleet.kept(text, logs)
 
     def end_cell(self, logs: Path, *, resumable: bool) -> None:
-        failures = self._fleet.end(logs, self._cell, self.hurried, self._tell_stop)
+        loaded = self._snapshot.tables() if self._snapshot is not None else []
+        failures = self._fleet.end(logs, self._cell, loaded, self.hurried, self._tell_stop)
         self._copies.end_cell(self._root, resumable=resumable)
         self._left = None if not resumable else self._left
         if failures:
