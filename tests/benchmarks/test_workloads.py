@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-from benchmarks.workloads import PAGE, measured_servers, page
+from pathlib import Path
 
+import pytest
+from benchmarks.servers.registry import SERVERS
+from benchmarks.workloads.__main__ import main
+from benchmarks.workloads.measure import measure, names, plan
+from benchmarks.workloads.page import PAGE, measured_servers, page
+
+from flatwater.errors import UserError
+from flatwater.experiment import load
 from flatwater.experiment.database.generation import SERIES
 from flatwater.experiment.database.measured import load_workload, workload_files
+from flatwater.server import Binary
 
 
 def test_the_page_is_as_the_files_are() -> None:
@@ -34,3 +42,33 @@ def test_every_series_has_its_file_and_what_is_only_near_is_told() -> None:
         for kind in ("tpcc", "oltp"):
             near = "" if series.is_measured(kind) else ", the nearest"
             assert f" {series.measured(kind)}{near} " in row
+
+
+def test_what_is_measured_are_the_files_that_there_are() -> None:
+    assert names() == sorted(workload_files())
+    assert {name.partition("-")[2] for name in names()} <= {server.name for server in SERVERS}
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_file_is_measured_with_its_experiment(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    kind, _, server = name.partition("-")
+    flavour, _, version = server.partition("-")
+    major, minor = (int(part) for part in version.split("."))
+    here = Binary(tmp_path / "mysqld", flavour, (major, minor, 0), f"{version}.0")
+    monkeypatch.setattr("benchmarks.workloads.measure.locate", lambda server: here)
+    run = plan(name)
+    assert run.command(tmp_path)[1:3] == ["run", run.experiment]
+    assert load_workload(name).experiment == run.experiment, "as the file says"
+    experiment = load(run.experiment, (*run.sets, f"storage.path={tmp_path}"))
+    assert experiment.workload.kind == kind
+
+
+def test_a_server_that_is_not_here_is_told_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("benchmarks.workloads.measure.locate", lambda server: None)
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("it was started"))
+    with pytest.raises(UserError, match=r"mysql-8\.0 is not here"):
+        measure(["tpcc-mysql-8.0"], tmp_path)
+    assert main(["measure", "tpcc-mysql-8.1", "--dir", str(tmp_path)]) == 2
+    assert "no model takes tpcc-mysql-8.1 (hint: one of oltp-mariadb-10.11, " in capsys.readouterr().err

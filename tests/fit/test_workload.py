@@ -171,9 +171,9 @@ def test_committed_files_say_where_they_come_from(name: str) -> None:
     assert found.statements.ci95 is not None and found.cpu_us.statement.ci95 is not None
 
 
-#: How far the twin of a file may be off, where it is more than 15 %. These servers were measured for 25 s a cell, after
-#: 10 s: their full pages had not come to rest, and the twin logs more and writes more for their splits.
-MOST = {"tpcc-mariadb-11.8": 0.2, "tpcc-mysql-5.6": 0.25, "tpcc-mysql-8.0": 0.25, "tpcc-mysql-5.7": 0.45}
+#: How far the twin of a file may be off, where it is more than 15 %: it reads too few pages. What a MySQL 8.0.15 reads
+#: beside the pages of its transactions is not known.
+MOST = {"tpcc-mysql-5.6": 0.17, "tpcc-mysql-8.0": 0.22}
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(workload_files()) if name.startswith("tpcc-")])

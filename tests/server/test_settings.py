@@ -81,3 +81,23 @@ def test_no_option_of_the_server_at_hand_takes_a_place_outside_its_folder(binary
             continue
         taken.add(name)
     assert taken <= SLASHED
+
+
+@pytest.mark.parametrize("name", sorted(SHAPING - {"innodb_checksums"}))
+@pytest.mark.parametrize(
+    "tail", [" --datadir=..", "$(touch x)", "`touch x`", '"', "'", ";touch x", "\\", "*", "&", "|x"]
+)
+def test_what_shapes_the_data_directory_is_a_word_of_a_shell(name: str, tail: str) -> None:
+    """The server's tool that makes the directory may be a script, which does not quote what it is given.
+
+    A switch takes nothing but true and false.
+    """
+    server = Server("mariadb", (10, 11, 0), {*SHAPING})
+    with pytest.raises(UserError, match=rf"database\.settings\.{name}: its value has letters"):
+        translate_for({name: f"ibdata1:12M:autoextend{tail}"}, server)
+
+
+def test_the_parts_of_a_tablespace_are_words_of_a_shell() -> None:
+    value = "ibdata1:12M;ibdata2:12M:autoextend:max:500M"
+    server = Server("mariadb", (10, 11, 0), {*SHAPING})
+    assert translate_for({"innodb_data_file_path": value}, server) == {"innodb_data_file_path": value}

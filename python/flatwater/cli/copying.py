@@ -56,37 +56,21 @@ def verb(
 
 
 def _send(folder: Path, address: Address) -> None:
-    from flatwater.cli.stores import upload_now
-    from flatwater.errors import UserError
+    from flatwater.cli.stores import claim, upload_now
     from flatwater.printing import make_console
     from flatwater.results.collection import INDEX
     from flatwater.results.opening import require_result
-    from flatwater.stores.claim import claim_again, claim_new
     from flatwater.stores.state import read_state
-    from flatwater.stores.upload import Upload
 
     if not (folder / INDEX).exists():
         require_result(folder)
-    known = read_state(folder, address) is not None
     with make_console(stderr=True).status("uploading..."):
-        try:
-            claim = (claim_again if known else claim_new)(address, folder)
-        except OSError as error:
-            raise UserError(f"cannot be written: {error.strerror}", where=str(folder)) from None
-        upload_now(Upload(claim))
+        upload_now(claim(address, folder, again=read_state(folder, address) is not None))
 
 
 def _fetch(address: Address, folder: Path) -> None:
-    from flatwater.errors import UserError
+    from flatwater.cli.stores import fetch_uploaded
     from flatwater.printing import make_console
-    from flatwater.stores.fetch import fetch_new
-    from flatwater.stores.index import read_index
-    from flatwater.stores.registry import open_store
 
-    store = open_store(address)
     with make_console(stderr=True).status("fetching..."):
-        found = read_index(store, address)
-        if found is None:
-            hint = "`flatwater ls` of the address lists what is below it; what other tools copied, they fetch too"
-            raise UserError("flatwater uploaded no result there", where=str(address), hint=hint)
-        fetch_new(store, address, found[0], folder)
+        fetch_uploaded(address, folder)

@@ -126,7 +126,7 @@ def result_place(out: Path | None, *, resume: bool) -> Iterator[Place]:
         yield Place(out)
         return
     assert out is not None
-    place = Place(out, _claim(address, out, resume=resume))
+    place = Place(out, claim(address, out, again=resume))
     try:
         yield place
     except BaseException:
@@ -149,21 +149,28 @@ def folder_to_resume(result: Path) -> Path:
 
     if not is_address(result):
         return result
-    from flatwater.errors import UserError
-    from flatwater.stores.fetch import fetch_new
-    from flatwater.stores.index import read_index
-    from flatwater.stores.registry import open_store
     from flatwater.stores.state import read_state
 
     address = parse_address(result, to_write=True)
     folder = folder_for(address)
     if read_state(folder, address) is None:
-        store = open_store(address)
-        found = read_index(store, address)
-        if found is None:
-            raise UserError("there is no run that flatwater uploaded", where=str(address))
-        fetch_new(store, address, found[0], folder)
+        fetch_uploaded(address, folder)
     return folder
+
+
+def fetch_uploaded(address: Address, folder: Path) -> None:
+    """Makes a new folder of the result at an address. Errors: UserError, also if flatwater uploaded none; StoreGone."""
+    from flatwater.errors import UserError
+    from flatwater.stores.fetch import fetch_new
+    from flatwater.stores.index import read_index
+    from flatwater.stores.registry import open_store
+
+    store = open_store(address)
+    found = read_index(store, address)
+    if found is None:
+        hint = "`flatwater ls` of the address lists what is below it; what other tools copied, they fetch too"
+        raise UserError("flatwater uploaded no result there", where=str(address), hint=hint)
+    fetch_new(store, address, found[0], folder)
 
 
 def _begun_for(folder: Path) -> Address | None:
@@ -175,13 +182,14 @@ def _begun_for(folder: Path) -> Address | None:
     return parse_address(url, to_write=True) if url is not None else None
 
 
-def _claim(address: Address, folder: Path, *, resume: bool) -> Upload:
+def claim(address: Address, folder: Path, *, again: bool) -> Upload:
+    """Claims an address for a folder; `again`: the one that the folder has already. Errors: UserError, StoreGone."""
     from flatwater.errors import UserError
     from flatwater.stores.claim import claim_again, claim_new
     from flatwater.stores.upload import Upload
 
     try:
-        return Upload((claim_again if resume else claim_new)(address, folder))
+        return Upload((claim_again if again else claim_new)(address, folder))
     except OSError as error:
         raise UserError(f"cannot be used: {error.strerror}", where=str(folder)) from None
 

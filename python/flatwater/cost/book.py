@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from flatwater.cost.line import Per, PriceLine
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment.lines import LineIndex
-from flatwater.experiment.parse import parse_toml, read_text
+from flatwater.experiment.parse import expanded, parse_toml, read_text
 from flatwater.experiment.problem import Problem, explain_error, quote
 from flatwater.spelling import suggest
 
@@ -123,7 +123,7 @@ def _shipped() -> Mapping[str, Priced]:
 
 
 def _read(path: Path, shown: str, *, own: bool = False) -> Iterator[Priced]:
-    text = read_text(path.expanduser(), "a price file")
+    text = read_text(expanded(str(path)), "a price file")
     data = parse_toml(path, text)
     index = LineIndex(text)
     found: list[PriceLine] = []

@@ -18,6 +18,15 @@ MAX_FILE_SIZE = 16 * 2**20
 DEEPEST = 20
 
 
+def expanded(written: str) -> Path:
+    """The path with `~` for a home directory; of a user that there is not, as it is written."""
+    path = Path(written)
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
 def read_text(path: Path, what: str = "an experiment file") -> str:
     """The text of a file. Raises UserError if it is too large, unreadable or not UTF-8."""
     try:

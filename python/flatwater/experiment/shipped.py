@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from pydantic import ValidationError
 
 from flatwater.errors import UserError
+from flatwater.experiment.parse import expanded
 from flatwater.experiment.problem import Table, explain_error, quote
 from flatwater.spelling import suggest
 
@@ -37,7 +38,7 @@ class Shipped(Generic[Kind]):
     def load(self, written: str) -> Kind:
         """The content of a file by its name or its path. Errors: UserError, with the nearest name as its hint."""
         files = self.files()
-        path = Path(written).expanduser() if "/" in written or written.endswith(".toml") else files.get(written)
+        path = expanded(written) if "/" in written or written.endswith(".toml") else files.get(written)
         if path is None:
             what = f"there is no {self.called} {quote(written)}"
             raise UserError(what, where=self.where, hint=suggest(written, list(files)))
@@ -46,6 +47,8 @@ class Shipped(Generic[Kind]):
     @lru_cache(maxsize=64)  # noqa: B019 (each kind has one object, which lives as long as the program)
     def _parsed(self, path: Path) -> Kind:
         try:
+            if path.exists() and not path.is_file():
+                raise OSError(0, "is not a file")  # a pipe or a device may have no end
             return self.kind.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         except ValidationError as error:
             details = error.errors(include_url=False)[0]

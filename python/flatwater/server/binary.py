@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment.parse import expanded
 from flatwater.server.flavours import FLAVOURS, Flavour, Version, recognise, refuse_too_old
 from flatwater.server.flavours.flavour import base_option
 
@@ -84,7 +85,7 @@ def find_server(binary: str | None = None) -> Binary:
         if found is None:
             raise UserError(f"there is no {binary} on PATH or in {', '.join(FOLDERS[:2])}", where=_WHERE, hint=_HINT)
         return read_binary(Path(found))
-    return read_binary(Path(binary).expanduser())
+    return read_binary(expanded(binary))
 
 
 _HINT = "install one (on Debian and Ubuntu: the package mariadb-server), or give its path as database.binary"

@@ -13,9 +13,14 @@ from collections.abc import Callable, Mapping
 from flatwater.experiment.database.settings import name_fault, value_fault
 from flatwater.server.binary import Binary
 from flatwater.server.lines import Server, Value, read_switch, refuse, refuse_missing, replace
+from flatwater.server.settings import shaping
 from flatwater.server.sizes import print_size, read_size, write_size
 from flatwater.server.values import check_values
 from flatwater.server.xtradb import XTRADB
+
+#: What a shell takes as it is. The tool that makes a data directory is given the settings that shape it, and may be a
+#: script that does not quote them (mariadb-install-db, mysql_install_db).
+_SHELL_WORD = re.compile(r"[\w.:;,+-]*", re.ASCII)
 
 
 def translate(settings: Mapping[str, Value], binary: Binary) -> dict[str, str]:
@@ -42,6 +47,9 @@ def translate_for(settings: Mapping[str, Value], server: Server) -> dict[str, st
         # MySQL 5.5.9, for example, accepts only these words for its switches.
         words = {"on": "1", "off": "0"}
         lines = {name: words.get(value.lower(), value) for name, value in lines.items()}
+    for name, value in shaping(lines).items():
+        if not _SHELL_WORD.fullmatch(value):
+            refuse(name, f"its value has letters, digits and . : ; , + - _ only, not {value!r}")
     for name in lines:
         if not server.has(name) and not (name == "skip_log_bin" and "log_bin" in server.options):
             refuse_missing(name, server)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flatwater.errors import UserError
-from flatwater.experiment.fields import ANY, all_fields
+from flatwater.experiment.fields import ANY, all_fields, resolve_value
 from flatwater.experiment.library import library_files
 from flatwater.experiment.workload.query_log import QueryLog
 from flatwater.experiment.workload.sql.kind import Sql
@@ -80,21 +80,48 @@ def test_a_server_by_its_name_and_own_files_are_no_danger(tmp_path: Path) -> Non
 
 #: Places of storages, which a page names: nothing there that is not flatwater's is written (`overwrite` is refused).
 PLACES = {"storage.path", "cache.storage.path"}
+#: Entries of tables whose names are the user's, one of them with the name of a field that is a place.
+OPEN = {
+    f"{table}.{entry}"
+    for table in ("storage.parameters", "database.settings", "database.tables", "twin.database.tables", "published.set")
+    for entry in ("a", "path")
+}
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/b.toml", "~", ".."])
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/b.toml", "~", "..", "~nosuch", "x.toml", "policy.py:Mine"])
 def test_no_field_of_the_schema_names_a_file_from_a_page(path: str) -> None:
     """Every field there is, so that one of tomorrow cannot be forgotten; entries of open tables, too."""
-    fields = {
-        *all_fields(ANY),
-        "storage.parameters.a",
-        "database.settings.a",
-        "twin.database.a",
-        "database.storages.a.b",
-    }
-    assert {field for field in fields if _why_not(field, path) is None} == PLACES
-    listed = {field: [_why_not(*one) for one in _flat(field, ["a", [path], {"path": path}])] for field in fields}
-    assert {field for field, told in listed.items() if not any(told)} <= PLACES
+    fields = {*all_fields(ANY), *OPEN, "database.storages.a.b", "database.storages.a.path"}
+    assert {field for field in fields if _why_not(field, path) is None} == {*PLACES, "database.storages.a.path"}
+    for field in fields - PLACES - {"database.storages.a.path"}:
+        listed = [one for one in _flat(field, ["a", [path], {"b": path}]) if one[1] == path]
+        assert len(listed) == 2 and all(_why_not(*one) for one in listed), field
+
+
+#: Fields that take any word, and open no file of that name.
+WORDS = {
+    "database.binary",  # a program in the PATH of the server
+    "database.flushing",  # a policy of flatwater's: one of the user's has .py
+    # A device of flatwater's: one of the user's has .toml.
+    *("storage.device", "cache.storage.device"),
+    *("database.binlog_device", "database.doublewrite_device", "database.log_device"),
+    # Names of the experiment's own storages, of a schema, and of a state.
+    *(field for field in all_fields(ANY) if field.startswith("database.placement.")),
+    *("database.schema_name", "cache.before"),
+}
+
+
+def test_a_field_that_takes_any_word_opens_no_file_of_that_name() -> None:
+    """A file beside `flatwater serve` has a name without a slash."""
+    taken = set()
+    for field in all_fields(ANY):
+        try:
+            resolve_value(field, "a-file")
+        except ValueError:
+            continue
+        if _why_not(field, "a-file") is None:
+            taken.add(field)
+    assert taken - PLACES <= WORDS
 
 
 #: What a workload of own statements has for its times and its sessions: text, and no statement.
@@ -122,11 +149,38 @@ SETUP = 'workload.setup=["SET GLOBAL general_log = 1", {sql="INSERT INTO account
         ("tpcc-quick", ("database.settings.loose_init_slave=SET GLOBAL general_log = 1",), "statements of your own"),
         ("tpcc-quick", (SQL,), "statements of your own"),
         ("own-sql", (SETUP,), "statements of your own"),
+        (
+            "tpcc-quick",
+            ('sweep.database.settings=[{innodb_fast_shutdown=1},{init-connect="SET GLOBAL general_log = 1"}]',),
+            "statements of your own",
+        ),
+        ("adaptive-card", ('published=[{set={"database.machine"="/etc/shadow"},value=1}]',), "figures beside the run"),
+        (
+            "adaptive-card",
+            ('expected=[{set={"database.workload"="x.toml"},verdict="flat"}]',),
+            "figures beside the run",
+        ),
+        ("adaptive-card", ("database.tables.path=/etc/passwd",), "a file is not named"),
+        ("adaptive-card", ('database.machine="/dev/zero"',), "a file is not named"),
+        ("adaptive-card", ("database.flushing=setup.py:X",), "a file is not named"),
+        ("adaptive-card", ("storage.device=~nosuch",), "a file is not named"),
+        ("quick", ('workload={kind="replay",trace="pyproject"}',), "a file is not named"),
+        ("quick", ("thresholds.baseline=results",), "a file is not named"),
     ],
 )
 def test_neither_statements_nor_files_come_from_a_page(name: str, lines: tuple[str, ...], told: str) -> None:
     found, problems = checked(wish(name, SERVER, *lines))
     assert found is None and any(told in one.what for one in problems), problems
+
+
+@pytest.mark.parametrize("field", ["workload.log", "database.machine", "storage.device", "sweep.workload.trace"])
+def test_whether_a_file_is_there_is_not_told(field: str, tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("x")
+    there, gone = (
+        [one.what for one in checked(wish("tpcc-quick", SERVER, f"{field}={tmp_path}/{name}"))[1]]
+        for name in ("there", "gone")
+    )
+    assert there == gone and any("not" in what and "from a page" in what for what in there)
 
 
 def test_a_machine_of_the_users_is_no_machine_of_a_page(tmp_path: Path) -> None:

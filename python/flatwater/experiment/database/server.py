@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
@@ -14,6 +13,7 @@ from flatwater.experiment.database.login import Login, Socket, Tcp
 from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.database.settings import Setting, read_settings
 from flatwater.experiment.database.tls import PARAMETERS, Mode, PemFile, TlsWords
+from flatwater.experiment.parse import expanded
 from flatwater.experiment.problem import Problem, Table, quote, refuse
 from flatwater.experiment.units import Seconds
 
@@ -26,7 +26,7 @@ PASSWORD_VARIABLE = "FLATWATER_PASSWORD"  # noqa: S105 (its name, not its value)
 def _binary(value: Any) -> Any:
     # As with storage.path: nobody else expands the ~.
     if isinstance(value, str) and value.startswith("~/"):
-        return str(Path(value).expanduser())
+        return str(expanded(value))
     return value
 
 

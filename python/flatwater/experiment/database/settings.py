@@ -31,6 +31,7 @@ _PLACE = "flatwater puts the server's files under storage.path"
 _SOCKET = "flatwater's servers listen on a socket of their own and nowhere else"
 _SNAPSHOT = "flatwater copies the data directory from cell to cell, so it must hold everything"
 _ITSELF = "flatwater starts the server itself"
+_ALONE = "flatwater's servers reach no others"
 _CODE = "an experiment's file brings no code"
 #: Settings that are flatwater's own, and why.
 _RESERVED = {
@@ -50,6 +51,10 @@ _RESERVED = {
     **dict.fromkeys(("plugin_dir", "plugin_load", "plugin_load_add", "early_plugin_load"), _CODE),
     # Galera's: a library, and a command that the server runs.
     **dict.fromkeys(("wsrep_provider", "wsrep_notify_cmd", "wsrep_sst_method"), _CODE),
+    # Options of servers before 5.5, which replicate from another one with them; MariaDB's plugin that sends a report.
+    **dict.fromkeys(("master_host", "master_user", "master_password", "master_port", "master_info_file"), _ALONE),
+    **dict.fromkeys(("feedback", "feedback_url", "feedback_http_proxy"), _ALONE),
+    **dict.fromkeys(("log_syslog", "log_error_services", "log_basename"), _PLACE),
     **dict.fromkeys(("innodb_read_only", "innodb_force_recovery"), "a workload needs a server that writes"),
     "basedir": "it follows from database.binary",
 }

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
 from flatwater.experiment.database.login import Tls
+from flatwater.experiment.parse import expanded
 from flatwater.experiment.problem import quote, refuse
 
 SslMode = Literal["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"]
@@ -28,7 +28,7 @@ def _mode(value: Any) -> Any:
 def _path(value: Any) -> Any:
     # As with storage.path: nobody else expands the ~.
     if isinstance(value, str) and value.startswith("~/"):
-        return str(Path(value).expanduser())
+        return str(expanded(value))
     if isinstance(value, str) and "\0" in value:
         raise refuse("no path has a zero in it")
     return value

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.experiment.parse import Tables, parse_toml, read_text
+from flatwater.experiment.parse import Tables, expanded, parse_toml, read_text
 from flatwater.experiment.problem import quote
 from flatwater.spelling import nearest, suggest
 
@@ -44,7 +44,7 @@ def _files_in(place: Path, changed_ns: int) -> dict[str, Path]:
 
 def find_device(written: str) -> Path:
     """The file that a name of `devices/`, or a path, means. Raises UserError, with the nearest name as its hint."""
-    path = Path(written).expanduser()
+    path = expanded(written)
     if "/" in written or written.endswith(".toml"):
         try:
             if path.is_file():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
 from flatwater.experiment.layer import Layer
+from flatwater.experiment.parse import expanded
 from flatwater.experiment.problem import Table
 from flatwater.experiment.units import Seconds, Size
 
@@ -15,7 +15,7 @@ from flatwater.experiment.units import Seconds, Size
 def _path(value: Any) -> Any:
     # In `--set storage.path=~/x` the shell does not expand the ~, and a file has no shell.
     if isinstance(value, str) and (value == "~" or value.startswith("~/")):
-        return str(Path(value).expanduser())
+        return str(expanded(value))
     return value
 
 

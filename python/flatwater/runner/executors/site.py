@@ -24,6 +24,7 @@ from distributed.worker import Worker
 from flatwater import __version__, _engine
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment
+from flatwater.experiment.parse import expanded
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, CellSummary
 from flatwater.results.facts import MachineFacts
@@ -69,7 +70,7 @@ def digests(devices: Sequence[str]) -> dict[str, str | None]:
     """Digests of the files of modelled devices that are given by path; None for a file that is not on this machine."""
     found: dict[str, str | None] = {}
     for written in devices:
-        path = Path(written).expanduser()
+        path = expanded(written)
         found[written] = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
     return found
 

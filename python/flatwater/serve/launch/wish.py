@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,17 @@ _STATEMENTS = tuple(
 _WORDS = ("title", "about", "source", "tags", "report")
 #: Settings of a server that may have a slash and name no file.
 _NO_FILES = ("database.settings.default_time_zone",)
+#: The places of storages: nothing there that is not flatwater's is written (`overwrite` is refused).
+_PLACES = re.compile(r"(?:(?:cache\.)?storage|database\.storages\.[^.]+)\.path")
+#: Fields that open whatever file has the name, also one beside this server, without a slash.
+_FILES = (
+    *("workload.trace", "thresholds.baseline", "cost.prices"),
+    *("database.ssl_ca", "database.ssl_cert", "database.ssl_key", "database.server_public_key_path"),
+)
+#: Names that are files wherever a name is taken: of devices, machines and measured workloads, and a policy's module.
+_FILE_NAME = re.compile(r"\.(?:toml|py)(?:$|:)", re.IGNORECASE)
+#: Tables of figures beside the run: their cells are looked up when the experiment is read, with the files they name.
+_BESIDE = ("published", "expected")
 
 
 @dataclass(frozen=True)
@@ -56,31 +69,35 @@ def read_wish(file: Path, text: str) -> Wish:
 
 def checked(wish: Wish) -> tuple[Checked | None, list[UserError]]:
     """What is known of the run, or all mistakes of the wish."""
+    own = load(str(wish.file))
+    # Before any file that a line names is opened: what is wrong with it would tell that it is there.
+    if refused := [*_refused(_said(wish.lines), own)]:
+        return None, refused
     try:
         found = check(str(wish.file), wish.lines, complete=True)
     except InvalidExperimentError as error:
         return None, list(error.problems)
     except UserError as error:
         return None, [error]
-    refused = [*_refused(found.experiment, load(str(wish.file)))]
+    refused = [*_refused(_values(found.experiment), own)]
     if found.cells > CELLS_ASKED:
         hint = f"sweep fewer values; {_TERMINAL} with --yes"
         refused.append(UserError(f"{found.cells:,} cells, {found.cells_text}", where="sweep", hint=hint))
     return (None, refused) if refused else (found, [])
 
 
-def _refused(experiment: Experiment, own: Experiment) -> Iterator[UserError]:
+def _refused(asked: Iterator[tuple[str, Any]], own: Experiment) -> Iterator[UserError]:
     """What no page may ask for: what could destroy what is not flatwater's, a server of others, files by their paths.
 
-    Looked at is what the experiment is in the end, whichever line or sweep made it so. What the library's `own` file
-    says stands.
+    Looked at is what the lines say, and then what the experiment is in the end, whichever line or sweep made it so.
+    What the library's `own` file says stands.
     """
     told, said = set(), {(field, repr(value)) for field, value in _values(own)}
-    for field, value in _values(experiment):
+    for field, value in asked:
         why = None if (field, repr(value)) in said else _why_not(field, value)
         if why is not None and field not in told:
             told.add(field)
-            yield UserError(f"{field}: {why}", where=experiment.name, hint=_TERMINAL)
+            yield UserError(f"{field}: {why}", where=own.name, hint=_TERMINAL)
 
 
 def _why_not(field: str, value: Any) -> str | None:
@@ -97,14 +114,16 @@ def _why_not(field: str, value: Any) -> str | None:
         return "a program is not named by its path from a page; one that is in the PATH of flatwater serve, by its name"
     if field == "load.hosts":
         return "other hosts are not made to load anything from a page"
+    field = field.removeprefix("twin.")
+    if field.partition(".")[0] in _BESIDE:
+        return "figures beside the run are not brought by a page"
     table, entry = split_open(field)
     if (table == settings.TABLE and settings.holds_statements(entry)) or _is_of(field, _STATEMENTS):
         return "statements of your own are not run from a page" if value else None
-    if (
-        isinstance(value, str)
-        and settings.is_path(value)
-        and not (name == "path" or field in _NO_FILES or field.partition(".")[0] in _WORDS)
-    ):
+    free = _PLACES.fullmatch(field) or field in _NO_FILES or field.partition(".")[0] in _WORDS
+    if not isinstance(value, str) or not value or free:
+        return None
+    if settings.is_path(value) or value.startswith("~") or _FILE_NAME.search(value) or field in _FILES:
         return "a file is not named by its path from a page, only the place of a storage (storage.path)"
     return None
 
@@ -122,6 +141,18 @@ def _values(experiment: Experiment) -> Iterator[tuple[str, Any]]:
                 yield from _flat(field, value)
 
 
+def _said(lines: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Each field of the lines with each of its values, as they are written: swept ones, and those of inline tables."""
+    for line in lines:
+        field, _, text = line.partition("=")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except (ValueError, RecursionError):
+            value = text
+        for name, inner in _flat(re.sub(r"[\s\"']", "", field), value):
+            yield name.removeprefix("sweep.").removeprefix("zip."), inner
+
+
 def _flat(field: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for name, inner in value.items():
@@ -130,7 +161,8 @@ def _flat(field: str, value: Any) -> Iterator[tuple[str, Any]]:
         for inner in value:
             yield from _flat(field, inner)
     else:
-        yield field, value
+        # Option files take dashes for underscores.
+        yield settings.spell(field), value
 
 
 def problem_texts(problems: Sequence[UserError]) -> list[tuple[str, str, str]]:

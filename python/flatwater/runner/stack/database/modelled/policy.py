@@ -14,6 +14,7 @@ from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment.database.innodb_values import Value
+from flatwater.experiment.parse import expanded
 from flatwater.experiment.problem import quote
 from flatwater.spelling import nearest
 
@@ -112,7 +113,7 @@ def split(written: str) -> tuple[str, str]:
 
 
 def _find(written: str, name: str) -> Any:
-    path = Path(written).expanduser()
+    path = expanded(written)
     if not path.is_file():
         what = f"{written} is not a file" if path.exists() else f"there is no file {written}"
         raise UserError(what, where=WHERE, hint="a path from where flatwater is started, like policy.py:Mine")
@@ -141,7 +142,7 @@ def _place(path: str, error: BaseException) -> str:
     """The file and the line of it where an exception was raised."""
     if isinstance(error, SyntaxError):
         return f"{path}:{error.lineno}"
-    own = Path(path).expanduser().resolve()
+    own = expanded(path).resolve()
     lines = [
         frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == own
     ]

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.workloads`: docs/models/generations.md, what transactions cost on each measured server.
+"""docs/models/generations.md: what transactions cost on each measured server.
 
 Every figure is from the files of `workloads/`. The page changes with them, and a test holds it to them.
 """
@@ -16,13 +16,14 @@ from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkloa
 from flatwater.experiment.units import parse_size
 from flatwater.fit.workload.counters import PAGE_BYTES
 
-PAGE = Path(__file__).parents[1] / "docs" / "models" / "generations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "models" / "generations.md"
 #: What the note of a file says of them.
 _OTHERS = re.compile(r"[\d.]+ of the machine's \d+ cores")
 _HEAD = """\
 # What differs between generations of servers
 `python -m benchmarks.workloads` writes this page from the files of `workloads/`, which `flatwater fit workload` made
-from runs on real servers. [The modelled InnoDB](innodb.md#what-was-measured-flatwater-fit-workload) says how.
+from runs on real servers; with `measure` it makes those runs, too.
+[The modelled InnoDB](innodb.md#what-was-measured-flatwater-fit-workload) says how.
 
 CPU times are of the processors below, and longer where other programs used the cores meanwhile (the last section).
 Compare servers by their pages and redo rather than by CPU. A page requested has no cost of its own: it is part of a
@@ -166,8 +167,3 @@ def _where(name: str) -> tuple[str, str]:
     # Files of before that was recorded say nothing of either.
     unknown = "" if measured.processor else "not recorded"
     return measured.processor or unknown, others[0] if others else unknown
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"written: {PAGE}")

@@ -1,0 +1,42 @@
+"""`python -m benchmarks.workloads [page]`, or `measure [NAME ...] --dir DIR`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.workloads.measure import measure, names
+from benchmarks.workloads.page import PAGE, page
+from flatwater.errors import FlatwaterError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code: 0; 1 if a server could not be measured; 2 for bad arguments; 130 interrupted."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.workloads",
+        description="page: writes docs/models/generations.md. measure: writes files of workloads/, and then the page.",
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="page|measure")
+    verbs.add_parser("page", help="what is done without a verb")
+    measuring = verbs.add_parser("measure", help="some ten minutes a file: let nothing else run meanwhile")
+    measuring.add_argument("names", nargs="*", metavar="NAME", help=f"files [all]: {', '.join(names())}")
+    measuring.add_argument("--dir", type=Path, required=True, help="for data and results; what is there is kept")
+    options = parser.parse_args(arguments)
+    try:
+        if options.verb == "measure":
+            measure(options.names or names(), options.dir.absolute())
+    except FlatwaterError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"written: {PAGE}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
