@@ -24,18 +24,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     measuring.add_argument("names", nargs="*", metavar="NAME", help=f"files [all]: {', '.join(names())}")
     measuring.add_argument("--dir", type=Path, required=True, help="for data and results; what is there is kept")
     options = parser.parse_args(arguments)
+    code = 0
     try:
         if options.verb == "measure":
             measure(options.names or names(), options.dir.absolute())
     except FlatwaterError as error:
         print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
+        code = error.exit_code
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
-        return 130
+        code = 130
+    # Of the files that there are by now.
     PAGE.write_text(page(), encoding="utf-8")
     print(f"written: {PAGE}")
-    return 0
+    return code
 
 
 if __name__ == "__main__":

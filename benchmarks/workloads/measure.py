@@ -17,7 +17,6 @@ from benchmarks.servers.registry import find
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment.database.generation import SERIES
 from flatwater.fit.workload import count_run, derive, to_workload_toml
-from flatwater.results import open_result
 from flatwater.server import Binary
 
 #: Where the files are.
@@ -75,21 +74,16 @@ def plan(name: str) -> Run:
 def measure(chosen: Sequence[str], folder: Path, files: Path = FILES) -> None:
     """Measures one after the other, and writes their files. Errors: FlatwaterError; `flatwater` has said why."""
     for run in [plan(name) for name in chosen]:
-        if _is_complete(run.out(folder)):
-            print(f"{run.name}: {run.out(folder)} is complete", flush=True)
+        out = run.out(folder)
+        if (out / "flatwater.json").exists():
+            # `resume` refuses a run of another experiment; a complete one has nothing left to do.
+            print(f"{run.name}: resumes {out}", flush=True)
+            _call([*run.command(folder), "--resume"])
         else:
             print(f"{run.name}: {run.binary.title}", flush=True)
             _call(run.command(folder))
         measured = derive(count_run(str(run.out(folder))))
         (files / f"{run.name}.toml").write_text(to_workload_toml(measured), encoding="utf-8")
-
-
-def _is_complete(out: Path) -> bool:
-    try:
-        cells = open_result(out).cells
-    except FlatwaterError:
-        return False
-    return bool(cells) and all(cell.summary is not None and cell.summary.status == "complete" for cell in cells)
 
 
 def _call(command: Sequence[str]) -> None:

@@ -33,7 +33,7 @@ _TPCC = """\
 ## TPC-C
 For each New-Order, with the transactions that come with it. Pages read and written are those of the smallest pool with
 the largest redo log, where pages are written only when they leave the pool. The CPU time of a New-Order is that of the
-largest pool, which holds all data. Sizes are those of the tables as they were loaded, with what the run added.
+largest pool, which holds all data. Sizes are those right after the load.
 """
 _OLTP = """\
 ## sysbench's OLTP

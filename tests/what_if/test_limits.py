@@ -27,7 +27,7 @@ from flatwater.plan.device import (
 )
 from flatwater.results.schema import Bound, BoundFinding
 from flatwater.what_if import Prediction, fit_twin, fitting, parse_changes, predict, read_base
-from flatwater.what_if.twin import Twin
+from flatwater.what_if.twin import Scales, Twin
 
 POOL = "innodb_buffer_pool_size"
 
@@ -72,8 +72,19 @@ def test_a_twin_whose_device_decides_needs_no_fit(tmp_path: Path, monkeypatch: p
     assert error is not None
     assert found.residual >= abs(math.log1p(error)) - 1e-9
     assert pool.low > 1.3
-    with Twin(read_base(str(recorded(tmp_path / "real")))) as twin, pytest.raises(UserError, match="cannot be fitted"):
+    slow = read_base(str(recorded(tmp_path / "real", Hidden(storage=3.0))))
+    with Twin(slow) as twin, pytest.raises(UserError, match="cannot be fitted"):
         fit_twin(twin, quiet)
+
+
+def test_what_another_run_could_differ_by_is_not_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The throughput of a device at its limit hardly depends on CPU: a scale found for noise would be far from 1."""
+    monkeypatch.setattr(fitting, "_solve", lambda *_: pytest.fail("a scale was sought"))
+    with Twin(read_base(str(recorded(tmp_path / "run", device=LIMITED)))) as twin:
+        found = fit_twin(twin, quiet)
+    (figures,) = [one for one in found.compared if one.name == "throughput, nothing fitted"]
+    assert figures.error is not None and abs(figures.error) < 0.05
+    assert all(one.scales == Scales() for one in found.explanations)
 
 
 def test_a_real_storage_at_its_limit_is_told(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from flatwater.analysis.twin_doubts import LEAST_PAGES, joined, level_doubt, pages_doubt
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment
@@ -109,12 +111,16 @@ def fit_twin(twin: Twin, progress: Progress) -> Fitted:
     progress("the twin as recorded")
     unfitted = twin.runs([(experiment, Scales(), seed) for seed in SEEDS])
     explanations, left = [], 0.0
-    for name in ("CPU", "storage", "waiting"):
-        scales = _solve(twin, experiment, name, target, unfitted[0].transactions_per_s, progress)
+    off = math.log(_mean(unfitted, "transactions_per_s") / target)
+    # What another run of the same could differ by needs no explanation. A scale that hardly changes the throughput, as
+    # that of CPU where the device is at its limit, would be far from 1 for it.
+    alike = abs(off) <= math.hypot(base.noise, _standard_error(unfitted))
+    for name in () if alike and twin.emulated is not None else ("CPU", "storage", "waiting"):
+        at_one = unfitted[0].transactions_per_s
+        scales = Scales() if alike else _solve(twin, experiment, name, target, at_one, progress)
         if scales is not None:
             outcomes = twin.runs([(experiment, scales, seed) for seed in SEEDS])
             explanations.append(Explanation(name, scales, outcomes))
-    off = math.log(_mean(unfitted, "transactions_per_s") / target)
     if not explanations and twin.emulated is not None and abs(off) <= _DEVICE_OFF_MAX:
         # The device decides, and its model is known: nothing is left to be fitted, and the error stays.
         explanations, left = [Explanation("device", Scales(), unfitted)], off
@@ -186,6 +192,12 @@ def _solve(
         else:
             high, high_off = middle, middle_off
     return scales(low if abs(low_off) < abs(high_off) else high)
+
+
+def _standard_error(outcomes: list[Outcome]) -> float:
+    """Of the mean throughput of seeds, as a share of it."""
+    rates = np.array([outcome.transactions_per_s for outcome in outcomes])
+    return float(np.std(rates, ddof=1) / np.mean(rates) / math.sqrt(len(rates)))
 
 
 def _mean(outcomes: list[Outcome], name: str) -> float:

@@ -67,7 +67,9 @@ def derive(counted: Counted) -> MeasuredWorkload:
     indexes = indexes_of(counted.cells)
     notes = [*cpu.notes, *redo.notes]
     if not indexes:
-        notes.append("sizes of indexes were not recorded: rows a page are estimated from the columns")
+        tpcc = isinstance(experiment.workload, Tpcc)
+        instead = "the model takes those of another server" if tpcc else "rows a page are estimated from the columns"
+        notes.append(f"sizes of indexes were not recorded: {instead}")
     if counted.others_cores > OTHERS_SHARE * max(counted.cores, 1):
         used = f"other programs used {counted.others_cores:.1f} of the machine's {counted.cores} cores meanwhile"
         notes.append(f"{used}: CPU times are longer by what they took of its caches")
@@ -149,11 +151,11 @@ def _cpu(cells: Sequence[CountedCell]) -> Solved:
     The cost of a statement includes its page requests: in these workloads each statement has nearly as many of them.
     """
     windows = [window for cell in cells for window in cell.windows]
-    return cpu_costs(windows)
+    return _cpu_costs(windows, [number for number, cell in enumerate(cells) for _ in cell.windows])
 
 
-def cpu_costs(counted: Sequence[Window] | Sequence[MeasuredCell]) -> Solved:
-    """Server CPU of a statement, a page read and a page written, in microseconds, from windows or from means of cells.
+def _cpu_costs(counted: Sequence[Window], cells: Sequence[int]) -> Solved:
+    """Server CPU of a statement, a page read and a page written, in microseconds. `cells`: the cell of each window.
 
     A server that reads more pages also writes more. Where the run cannot tell the two costs apart (one comes out below
     zero, or its interval is wider than itself), a page read and a page written get one cost: a cost of 0 for one of
@@ -163,11 +165,11 @@ def cpu_costs(counted: Sequence[Window] | Sequence[MeasuredCell]) -> Solved:
     fields = ("statements", "pages_read", "pages_written")
     work = np.array([[getattr(one, field) for field in fields] for one in counted])
     cost = np.array([one.cpu_us for one in counted])
-    found = _least_squares(work, cost, names, "server CPU")
+    found = _least_squares(work, cost, names, "server CPU", cells)
     pages = [found.figures.get(name) for name in names[1:]]
     if any(one is None or not _is_told(one) for one in pages):
         both = np.column_stack([work[:, 0], work[:, 1] + work[:, 2]])
-        common = _least_squares(both, cost, ("statement", "page_read"), "server CPU")
+        common = _least_squares(both, cost, ("statement", "page_read"), "server CPU", cells)
         page = common.figures.get("page_read")
         if page and page.value > 0 and work[:, 2].any():
             note = "server CPU of a page read and of a page written cannot be told apart: both have their common cost"
@@ -188,12 +190,12 @@ def _redo(cells: Sequence[CountedCell]) -> Solved:
         note = "the mix of transactions is fixed: redo is given for a New-Order with its companions, not for each kind"
         return Solved({"transaction": found}, [note])
     writing = [cell for cell in cells if _oltp(cell.experiment).mode not in READ_ONLY]
-    rows = [(writes_of(cell.experiment), window) for cell in writing for window in cell.windows]
+    rows = [(at, writes_of(cell.experiment), window) for at, cell in enumerate(writing) for window in cell.windows]
     if not rows:
         return Solved({}, ["no cell writes: redo was not measured"])
-    work = np.array([[count * window.transactions for count in counts] for counts, window in rows])
-    redo = np.array([window.redo_bytes for _, window in rows])
-    return _least_squares(work, redo, OLTP_WRITES, "redo")
+    work = np.array([[count * window.transactions for count in counts] for _, counts, window in rows])
+    redo = np.array([window.redo_bytes for *_, window in rows])
+    return _least_squares(work, redo, OLTP_WRITES, "redo", [at for at, *_ in rows])
 
 
 def _oltp(experiment: Experiment) -> Oltp:
@@ -211,7 +213,7 @@ def writes_of(experiment: Experiment) -> tuple[int, int, int, int]:
     return (workload.index_updates, workload.non_index_updates, workload.delete_inserts, 1)
 
 
-def _least_squares(work: Matrix, cost: Matrix, names: Sequence[str], what: str) -> Solved:
+def _least_squares(work: Matrix, cost: Matrix, names: Sequence[str], what: str, cells: Sequence[int]) -> Solved:
     """Costs >= 0 of kinds of work. Kinds in a fixed proportion to others are left out, with a note."""
     kept, notes = list(range(len(names))), []
     for at in reversed(range(1, len(names))):
@@ -233,7 +235,7 @@ def _least_squares(work: Matrix, cost: Matrix, names: Sequence[str], what: str) 
         worst = kept[int(np.argmin(found))]
         kept.remove(worst)
         notes.append(f"{what} of a {names[worst].replace('_', ' ')} is below the noise, and is taken to be 0")
-    width = _widths(weighted, cost * weight, found)
+    width = _widths(weighted, cost * weight, found, np.array(cells))
     figures = {
         names[at]: Figure(value=_rounded(max(0.0, value)), ci95=half)
         for at, value, half in zip(kept, found.tolist(), width, strict=True)
@@ -250,12 +252,25 @@ def _explained(one: Matrix, others: Matrix) -> float:
     return 1.0 - float(left @ left) / float(one @ one)
 
 
-def _widths(work: Matrix, cost: Matrix, found: npt.NDArray[Any]) -> list[float | None]:
+def _widths(work: Matrix, cost: Matrix, found: npt.NDArray[Any], cells: npt.NDArray[np.int_]) -> list[float | None]:
+    """Half-widths of the 95 % intervals of costs.
+
+    Windows of one cell have the same mix of work, and err alike: the errors of cells are independent, those of windows
+    are not (Liang and Zeger 1986; with the correction and the t distribution that few cells need). Fewer cells than
+    that takes say nothing of it: their windows are taken as independent.
+    """
     freedom = len(cost) - len(found)
     if freedom < 1:
         return [None] * len(found)
     left = cost - work @ found
-    spread = np.linalg.pinv(work.T @ work) * float(left @ left) / freedom
+    inverse = np.linalg.pinv(work.T @ work)
+    groups = np.unique(cells)
+    if len(groups) > len(found):
+        sums = np.array([work[cells == one].T @ left[cells == one] for one in groups])
+        few = len(groups) / (len(groups) - 1) * (len(cost) - 1) / freedom
+        spread, freedom = inverse @ (sums.T @ sums) @ inverse * few, len(groups) - len(found)
+    else:
+        spread = inverse * float(left @ left) / freedom
     wide = float(student.ppf(0.975, freedom))
     return [_rounded(wide * math.sqrt(max(0.0, value))) for value in np.diag(spread).tolist()]
 
@@ -263,17 +278,16 @@ def _widths(work: Matrix, cost: Matrix, found: npt.NDArray[Any]) -> list[float |
 def indexes_of(cells: Sequence[CountedCell]) -> dict[str, IndexSize]:
     """Sizes of indexes with the rows that were loaded; empty if none were recorded.
 
-    TPC-C's tables grow, and the model splits their pages itself: the sizes are those that were loaded, or, where they
-    were not recorded, those of the cell in which the tables grew least. sysbench's tables keep their number of rows:
-    the cell with the most page splits shows how full the pages are in the long run.
+    TPC-C's tables grow, and the model splits their pages itself: the sizes are those that were loaded. sysbench's
+    tables keep their number of rows: the cell with the most page splits shows how full the pages are in the long run.
     """
-    loaded = [(cell.loaded, cell) for cell in cells if cell.loaded and isinstance(cell.experiment.workload, Tpcc)]
-    recorded = loaded or [(cell.indexes, cell) for cell in cells if cell.indexes]
+    tpcc = isinstance(cells[0].experiment.workload, Tpcc)
+    recorded = [sizes for cell in cells if (sizes := cell.loaded if tpcc else cell.indexes)]
     if not recorded:
         return {}
-    pick = min if isinstance(recorded[0][1].experiment.workload, Tpcc) else max
-    sizes, cell = pick(recorded, key=lambda one: sum(size["pages"] for size in one[0].values()))
-    return _index_sizes(sizes, cell.experiment)
+    return _index_sizes(
+        max(recorded, key=lambda sizes: sum(one["pages"] for one in sizes.values())), cells[0].experiment
+    )
 
 
 def _index_sizes(recorded: Mapping[str, Mapping[str, int]], experiment: Experiment) -> dict[str, IndexSize]:
