@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.workloads.measure import measure, names
+from benchmarks.workloads.measure import measure, names, plan
 from benchmarks.workloads.page import PAGE, page
-from flatwater.errors import FlatwaterError
+from flatwater.errors import FlatwaterError, UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,8 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     code = 0
     try:
-        if options.verb == "measure":
-            measure(options.names or names(), options.dir.absolute())
+        runs = [plan(name) for name in options.names or names()] if options.verb == "measure" else []
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    try:
+        for run in runs:
+            measure(run, options.dir.absolute())
     except FlatwaterError as error:
         print(f"error: {error}", file=sys.stderr)
         code = error.exit_code

@@ -71,19 +71,13 @@ def plan(name: str) -> Run:
     return Run(name, f"fit-workload-{family}{kind}", binary, (*_SETS[kind], *_OWN_SETS.get(name, ())))
 
 
-def measure(chosen: Sequence[str], folder: Path, files: Path = FILES) -> None:
-    """Measures one after the other, and writes their files. Errors: FlatwaterError; `flatwater` has said why."""
-    for run in [plan(name) for name in chosen]:
-        out = run.out(folder)
-        if (out / "flatwater.json").exists():
-            # `resume` refuses a run of another experiment; a complete one has nothing left to do.
-            print(f"{run.name}: resumes {out}", flush=True)
-            _call([*run.command(folder), "--resume"])
-        else:
-            print(f"{run.name}: {run.binary.title}", flush=True)
-            _call(run.command(folder))
-        measured = derive(count_run(str(run.out(folder))))
-        (files / f"{run.name}.toml").write_text(to_workload_toml(measured), encoding="utf-8")
+def measure(run: Run, folder: Path) -> None:
+    """Measures one server, and writes its file. Errors: FlatwaterError; `flatwater` has said why."""
+    out = run.out(folder)
+    print(f"{run.name}: {run.binary.title}", flush=True)
+    # `resume` refuses a run of another experiment; a complete one has nothing left to do.
+    _call([*run.command(folder), *(["--resume"] if (out / "flatwater.json").exists() else [])])
+    (FILES / f"{run.name}.toml").write_text(to_workload_toml(derive(count_run(str(out)))), encoding="utf-8")
 
 
 def _call(command: Sequence[str]) -> None:

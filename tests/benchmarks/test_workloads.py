@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks.servers.registry import SERVERS
 from benchmarks.workloads.__main__ import main
-from benchmarks.workloads.measure import measure, names, plan
+from benchmarks.workloads.measure import names, plan
 from benchmarks.workloads.page import PAGE, measured_servers, page
 
 from flatwater.errors import UserError
@@ -68,7 +68,11 @@ def test_a_server_that_is_not_here_is_told_before_anything_is_measured(
 ) -> None:
     monkeypatch.setattr("benchmarks.workloads.measure.locate", lambda server: None)
     monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("it was started"))
+    monkeypatch.setattr("benchmarks.workloads.__main__.PAGE", tmp_path / "page.md")
     with pytest.raises(UserError, match=r"mysql-8\.0 is not here"):
-        measure(["tpcc-mysql-8.0"], tmp_path)
+        plan("tpcc-mysql-8.0")
+    assert main(["measure", "tpcc-mysql-8.0", "--dir", str(tmp_path)]) == 2
+    assert "mysql-8.0 is not here" in capsys.readouterr().err
     assert main(["measure", "tpcc-mysql-8.1", "--dir", str(tmp_path)]) == 2
     assert "no model takes tpcc-mysql-8.1 (hint: one of oltp-mariadb-10.11, " in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()], "nothing is written"

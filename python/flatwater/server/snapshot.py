@@ -181,8 +181,7 @@ class Loading:
             for path in self.folder.iterdir():
                 if path.name not in {"data", "error.log"}:
                     remove_tree(path) if path.is_dir() else path.unlink()
-            described = {**self.shape.to_json(), "tables": [*tables]}
-            record = {**described, "files": _lengths(self.folder / "data")}
+            record = {**self.shape.to_json(), "tables": [*tables], "files": _lengths(self.folder / "data")}
             write_atomic(self.folder / RECORD, json.dumps(record, indent=1))
             sync_tree(self.folder)
             self.root.loading.move(self.shape.key, self.root.snapshots, self.shape.key)

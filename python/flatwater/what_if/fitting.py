@@ -119,7 +119,8 @@ def fit_twin(twin: Twin, progress: Progress) -> Fitted:
         at_one = unfitted[0].transactions_per_s
         scales = Scales() if alike else _solve(twin, experiment, name, target, at_one, progress)
         if scales is not None:
-            outcomes = twin.runs([(experiment, scales, seed) for seed in SEEDS])
+            fitted = [(experiment, scales, seed) for seed in SEEDS]
+            outcomes = unfitted if scales == Scales() else twin.runs(fitted)
             explanations.append(Explanation(name, scales, outcomes))
     if not explanations and twin.emulated is not None and abs(off) <= _DEVICE_OFF_MAX:
         # The device decides, and its model is known: nothing is left to be fitted, and the error stays.
