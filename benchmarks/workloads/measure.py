@@ -44,9 +44,13 @@ class Run:
 
     def command(self, folder: Path) -> list[str]:
         """The command that measures it below a folder."""
-        own = (f"database.binary={self.binary.path}", f"storage.path={folder / 'data'}")
+        own = (f"database.binary={self.binary.path}", f"storage.path={self.data(folder)}")
         sets = [part for one in (*self.sets, *own) for part in ("--set", one)]
         return [str(FLATWATER), "run", self.experiment, *sets, "--out", str(self.out(folder)), "--yes"]
+
+    def data(self, folder: Path) -> Path:
+        """The storage of all runs: servers and their snapshots."""
+        return folder / "data"
 
     def out(self, folder: Path) -> Path:
         """Its result."""
@@ -75,6 +79,7 @@ def measure(run: Run, folder: Path) -> None:
     """Measures one server, and writes its file. Errors: FlatwaterError; `flatwater` has said why."""
     out = run.out(folder)
     print(f"{run.name}: {run.binary.title}", flush=True)
+    run.data(folder).mkdir(parents=True, exist_ok=True)
     # `resume` refuses a run of another experiment; a complete one has nothing left to do.
     _call([*run.command(folder), *(["--resume"] if (out / "flatwater.json").exists() else [])])
     (FILES / f"{run.name}.toml").write_text(to_workload_toml(derive(count_run(str(out)))), encoding="utf-8")
