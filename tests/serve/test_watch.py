@@ -16,7 +16,7 @@ from servelab import started_run, write_event, write_seconds
 from flatwater.errors import UserError
 from flatwater.serve import followed
 from flatwater.serve.watch import Watch
-from flatwater.serve.writers import Writers, open_journals
+from flatwater.serve.writers import Writers, open_files
 
 
 def read(message: bytes | None) -> tuple[str, dict[str, Any]]:
@@ -136,7 +136,7 @@ def test_a_run_that_died_is_told(tmp_path: Path) -> None:
     assert told["state"] == "stopped" and "flatwater resume" in told["told"]
     # One that writes it again is seen.
     with journal.open("a"):
-        assert str(journal.resolve()) in open_journals()
+        assert str(journal.resolve()) in open_files()
         writers = Writers()
         assert writers.of(result.path) == os.getpid()
         again = Watch(result.path, writers)
@@ -161,9 +161,9 @@ def test_the_process_that_died_is_gone(tmp_path: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdout is not None
     child.stdout.readline()
-    assert open_journals().get(str(journal.resolve())) == child.pid
+    assert open_files().get(str(journal.resolve())) == child.pid
     child.communicate()
-    assert str(journal.resolve()) not in open_journals()
+    assert str(journal.resolve()) not in open_files()
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\x1b[31m", "\u202e", '"],"x":["'])
