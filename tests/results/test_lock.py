@@ -109,6 +109,21 @@ def test_a_folder_that_takes_no_file_is_run_without(tmp_path: Path) -> None:
         assert not is_run(tmp_path / "nosuch")
 
 
+def test_a_lock_that_cannot_be_written_is_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is another user's."""
+    opened = os.open
+
+    def open_to_read(path: Path, flags: int, *more: int) -> int:
+        if Path(path).name == LOCK and flags & os.O_RDWR:
+            raise PermissionError
+        return opened(path, flags, *more)
+
+    with another_process(tmp_path):
+        monkeypatch.setattr("flatwater.results.lock.os.open", open_to_read)
+        with pytest.raises(UserError, match="runs it already"), run_alone(tmp_path):
+            pass
+
+
 def test_one_that_was_deleted_meanwhile_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run before ends between the opening and the locking: its file is no lock for others any more."""
     opened, count = os.open, 0

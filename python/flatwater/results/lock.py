@@ -36,6 +36,7 @@ def run_alone(folder: Path) -> Iterator[None]:
     """
     if _is_of_several(folder):
         require_not_run(folder.absolute().parent)
+    require_not_run(folder)  # also where the file is another user's, and cannot be written
     descriptor = _take(folder)
     try:
         yield

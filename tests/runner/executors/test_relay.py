@@ -170,3 +170,18 @@ def test_a_full_disk_ends_the_watching_and_not_the_run(client: Client, monkeypat
     # Another try has another chance.
     client.hear(line(0), 0, attempt="b")
     assert client.journal() == line(0) and len(client.notes) == 1
+
+
+def test_what_cannot_be_moved_away_is_not_taken_for_this_try(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.hear(line(0), 0, attempt="lost")
+
+    def rename(path: Path, target: Path) -> Path:
+        raise OSError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", rename)
+    for at in range(3):
+        client.hear(line(at), at * len(line(0)), attempt="second")
+    assert client.journal() == line(0) and len(client.notes) == 1
+    assert not client.received.of(client.cells[0], "second"), "its delivery makes room first"

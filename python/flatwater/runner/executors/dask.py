@@ -199,7 +199,7 @@ class _Round:
     def _take_in(self, cell: Cell, delivery: site.Delivery) -> None:
         """Stores what a worker delivers of a cell. What was received of it before is its beginning."""
         self._shown.end(cell)
-        self._received.let_go(cell)
+        self._received.let_go(cell, durable=False)
         if not self._received.of(cell, delivery.attempt):
             self._make_room(cell)
         _store(cell, delivery)

@@ -97,6 +97,8 @@ class _Journal:
     attempt: str
     handle: BinaryIO | None = None
     size: int = 0
+    #: Whether what was in the folder before is moved away.
+    has_room: bool = False
     #: Tries of workers that were lost: one that still speaks is not heard.
     earlier: set[str] = field(default_factory=set)
 
@@ -152,16 +154,17 @@ class Received:
             journal.handle.write(piece)
             journal.handle.flush()
         except OSError as error:
-            self._give_up(cell, attempt, error)
+            self._give_up(cell, error)
             return
         journal.size += len(piece)
         self._shown(cell, piece)
 
     def _begin(self, cell: Cell, attempt: str, before: _Journal | None) -> _Journal:
         self.let_go(cell)
-        self._make_room(cell)
         earlier = {*before.earlier, before.attempt} if before is not None else set()
         journal = self._journals[cell.index] = _Journal(cell, attempt, earlier=earlier)
+        self._make_room(cell)
+        journal.has_room = True
         cell.folder.mkdir(parents=True, exist_ok=True)
         # Before the journal: a kill leaves no journal that this machine would go on with.
         write_atomic(cell.folder / ELSEWHERE, "{}\n")
@@ -169,8 +172,8 @@ class Received:
         journal.handle = cell.journal.open("ab")
         return journal
 
-    def _give_up(self, cell: Cell, attempt: str, error: OSError) -> None:
-        journal = self._journals.setdefault(cell.index, _Journal(cell, attempt))
+    def _give_up(self, cell: Cell, error: OSError) -> None:
+        journal = self._journals[cell.index]
         handle, journal.handle = journal.handle, None
         if handle is not None:
             with suppress(OSError):
@@ -181,22 +184,23 @@ class Received:
     def of(self, cell: Cell, attempt: str) -> bool:
         """Whether the journal in the folder of a cell is the beginning of what this attempt recorded."""
         journal = self._journals.get(cell.index)
-        return journal is not None and journal.attempt == attempt
+        return journal is not None and journal.attempt == attempt and journal.has_room
 
-    def let_go(self, cell: Cell) -> None:
-        """Closes the journal of a cell, and leaves it where it is, on the disk."""
+    def let_go(self, cell: Cell, *, durable: bool = True) -> None:
+        """Closes the journal of a cell, and leaves it where it is. `durable`: it is on the disk then."""
         journal = self._journals.get(cell.index)
         if journal is None or journal.handle is None:
             return
         handle, journal.handle = journal.handle, None
         with suppress(OSError):
-            os.fsync(handle.fileno())
+            if durable:
+                os.fsync(handle.fileno())
         with suppress(OSError):
             handle.close()
 
     def replaced(self, cell: Cell, files: Collection[str]) -> None:
         """The cell is over, and its files were stored, `files` by their names: what was received is in them."""
-        self.let_go(cell)
+        self.let_go(cell, durable=False)
         if self._journals.pop(cell.index, None) is not None and cell.journal.name not in files:
             cell.journal.unlink(missing_ok=True)
         (cell.folder / ELSEWHERE).unlink(missing_ok=True)
