@@ -34,10 +34,13 @@ def find_run(given: Path | None) -> Path:
         require_result(given)
         return given
     writers = Writers()
+    mine = list(Writers.results_of_user()) if given is None else []
     for folder in [given] if given is not None else [RESULTS, Path()]:
-        if (found := _newest([folder], writers)) is not None:
+        # A folder may be a whole disk: what this user runs below it is known without looking through it.
+        here = [one for one in mine if one.is_relative_to(folder.resolve())]
+        if (found := _newest(here, writers) or _newest([folder], writers)) is not None:
             return found
-    if given is None and (found := _newest(Writers.results_of_user(), writers)) is not None:
+    if (found := _newest(mine, writers)) is not None:
         print(f"watching {found}", file=sys.stderr, flush=True)
         return found
     raise UserError(
