@@ -16,12 +16,15 @@ from lab import MIB, Lab, journal_lines
 from modelledlab import write_modelled
 
 sys.path.append(str(Path(__file__).parents[2] / "terminal"))
+sys.path.append(str(Path(__file__).parents[2] / "serve"))
+import servelab
 from ptylab import OnTerminal
 
 from flatwater.cli.watching import find_run
 from flatwater.results.lock import LOCK
 from flatwater.results.result import ELSEWHERE
 from flatwater.serve.exporter import running_in
+from flatwater.serve.folders import key_of
 from flatwater.serve.followed import Followed
 from flatwater.serve.metrics import Metrics
 from flatwater.serve.writers import Writers
@@ -67,6 +70,12 @@ def test_every_second_while_it_runs(lab: Lab, shared: Cluster) -> None:
     assert find_run(run.out) == run.out and run.out in Writers.results_of_user()
     told = Metrics().text(running_in(run.out))
     assert "flatwater_runs 1\n" in told and "flatwater_throughput{" in told
+    with servelab.Lab([run.out]) as served:
+        events = served.watch(key_of(run.out))
+        _, first = events.until(lambda name, told: name == "all")
+        assert first["state"] == "running" and "IOPS" in dict(first["tiles"])["throughput"]
+        events.until(lambda name, told: name == "more" and told["times"])
+        events.close()
     # Nobody begins a second run in it.
     again = lab.flatwater("resume", run.out)
     assert again.code == 2 and f"{run.out}: process {run.process.pid} runs it already" in again.error
