@@ -85,6 +85,7 @@ def test_every_second_while_it_runs(lab: Lab, shared: Cluster) -> None:
     # What came here is kept, and this machine does not go on with what another one measured.
     assert seconds(ran.out) >= 3 and (ran.out / "cells/0000" / ELSEWHERE).exists()
     assert not (ran.out / LOCK).exists()
+    assert lab.flatwater("report", ran.out).code == 0
 
 
 def test_what_is_delivered_takes_its_place(lab: Lab, shared: Cluster) -> None:
