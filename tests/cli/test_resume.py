@@ -14,6 +14,7 @@ from lab import FLATWATER, Lab, Ran, journal_lines
 from modelledlab import write_modelled
 
 from flatwater.results import open_result
+from flatwater.results.lock import LOCK
 from flatwater.results.started import Started, read_started, resume_command, shell_word
 
 
@@ -118,6 +119,38 @@ def test_many_experiments(lab: Lab) -> None:
     assert done.returncode == 0, done.stderr
     for file in files:
         assert open_result(out / file.stem).manifest.status == "complete"
+
+
+def test_a_run_under_way_is_not_gone_on_with(lab: Lab) -> None:
+    """Two of them would write into the same files. Modelled storage has no lock of its own that would tell."""
+    file = write_modelled(lab, [60_000.0, 60_001.0], duration_s=36_000)
+    run = lab.start(file, "--jobs", "1")
+    run.until_recorded(3)
+    told = f"{run.out}: process {run.process.pid} runs it already (hint: to follow it: flatwater watch {run.out})"
+    for again in (lab.flatwater("resume", run.out), lab.run(file, "--resume", out=run.out)):
+        assert again.code == 2 and told in again.error
+    assert run.process.poll() is None and run.send(signal.SIGINT).code == 130
+    assert not (run.out / LOCK).exists()
+
+
+def test_neither_are_many_experiments_under_way(lab: Lab) -> None:
+    files = []
+    for name in ("one", "two"):
+        files.append(lab.folder / f"{name}.toml")
+        files[-1].write_text(write_modelled(lab, [60_000.0], duration_s=36_000).read_text())
+    out = lab.folder / "together"
+    run = lab.start(files[0], str(files[1]), "--all", "--jobs", "1", out=out)
+    run.until(lambda: (out / "one/cells/0000/journal.jsonl").exists())
+    for place in (out, out / "two"):
+        again = lab.flatwater("resume", place)
+        assert again.code == 2 and f"{out}: process {run.process.pid} runs it already" in again.error
+    assert run.send(signal.SIGINT).code == 130
+    # One of them alone, and then not all of them.
+    alone = lab.start(out / "two", verb="resume")
+    alone.until(lambda: (out / "two" / LOCK).exists())
+    again = lab.flatwater("resume", out)
+    assert again.code == 2 and f"{out / 'two'}: process {alone.process.pid} runs it already" in again.error
+    assert alone.send(signal.SIGINT).code == 130
 
 
 def test_where_it_ran_is_remembered(tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ from servelab import started_run, write_event, write_seconds
 from flatwater.cli import watching
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.results import Result
+from flatwater.results.lock import run_alone
 from flatwater.serve import followed
+from flatwater.serve.writers import Writers
 
 HOSTILE = "evil \x1b]0;owned\x07\x1b[2J\nsecond line \u202e [red]x[/red]"
 
@@ -314,6 +316,8 @@ def test_a_hostile_title_on_a_small_terminal(tmp_path: Path) -> None:
 
 def test_the_newest_of_those_that_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    # Whatever else runs on this machine.
+    monkeypatch.setattr(Writers, "results_of_user", lambda: iter(()))
     old = started_run(tmp_path / "elsewhere" / "old")
     with pytest.raises(UserError, match="no run is under way in it"):
         (tmp_path / "empty").mkdir()
@@ -330,7 +334,31 @@ def test_the_newest_of_those_that_live(tmp_path: Path, monkeypatch: pytest.Monke
     assert watching.find_run(None) == new.path
     end(new, "complete")
     end(old, "complete")
-    with pytest.raises(UserError, match="no run is under way here"):
+    with pytest.raises(UserError, match="no run of yours is under way on this machine"):
+        watching.find_run(None)
+
+
+def test_a_run_anywhere_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    mine = tmp_path.resolve()
+    everywhere = Writers.results_of_user
+    # Other tests may run beside this one.
+    monkeypatch.setattr(Writers, "results_of_user", lambda: (one for one in everywhere() if mine in one.parents))
+    write_load(tmp_path, 600)
+    with Running(tmp_path):
+        assert watching.find_run(None) == mine / "results/live"
+        assert capsys.readouterr().err == f"watching {mine}/results/live\n"
+    # One that is prepared has no journal, and holds its lock. What says that it runs, and does not, is none.
+    over, waiting, foreign = (started_run(tmp_path / name) for name in ("over", "waiting", "foreign"))
+    over.write_manifest("complete")
+    (foreign.path / "flatwater.json").write_text("{}")
+    with run_alone(over.path), run_alone(waiting.path), run_alone(foreign.path):
+        assert watching.find_run(None) == waiting.path.resolve()
+        assert sorted(Writers.results_of_user()) == sorted(one.path.resolve() for one in (over, waiting, foreign))
+    with pytest.raises(UserError, match="no run of yours"):
         watching.find_run(None)
 
 

@@ -18,6 +18,7 @@ from modelledlab import write_modelled
 from flatwater.experiment import load
 from flatwater.results import open_result
 from flatwater.results.phases import measured_phases, measured_s
+from flatwater.results.result import ELSEWHERE
 from flatwater.runner.summary import keep_without_running
 from flatwater.runner.sweep import _is_missing
 
@@ -183,6 +184,17 @@ class TestFiles:
         ran = resume(lab, file, run.out)
         kept = ran.result.cells[1].measured("workload", "throughput").time_s.tolist()
         assert measured(lines) == kept[: len(measured(lines))]
+
+    def test_what_a_worker_of_a_cluster_measured_is_kept_aside(self, lab: Lab) -> None:
+        """The files of the same path here are other files, and this is another machine."""
+        file = lab.write({"duration_s": 0.6})
+        out, lines = kill(lab, file, "measure")
+        (cell_folder(out) / ELSEWHERE).write_text("{}")
+        ran = resume(lab, file, out)
+        assert "a worker of a cluster measured it, and this machine cannot go on there; kept in" in ran.stderr
+        (kept,) = aside(out)
+        assert journal_lines(kept) == lines
+        assert "seam" not in [event.kind for event in ran.recorded.events]
 
     def test_files_that_are_gone_are_another_measurement(self, lab: Lab) -> None:
         file = lab.write({"duration_s": 0.6})

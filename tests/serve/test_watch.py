@@ -14,9 +14,11 @@ import synthetic
 from servelab import started_run, write_event, write_seconds
 
 from flatwater.errors import UserError
+from flatwater.results.collection import INDEX
+from flatwater.results.lock import run_alone
 from flatwater.serve import followed
 from flatwater.serve.watch import Watch
-from flatwater.serve.writers import Writers, open_journals
+from flatwater.serve.writers import Writers, open_files
 
 
 def read(message: bytes | None) -> tuple[str, dict[str, Any]]:
@@ -136,7 +138,7 @@ def test_a_run_that_died_is_told(tmp_path: Path) -> None:
     assert told["state"] == "stopped" and "flatwater resume" in told["told"]
     # One that writes it again is seen.
     with journal.open("a"):
-        assert str(journal.resolve()) in open_journals()
+        assert str(journal.resolve()) in open_files()
         writers = Writers()
         assert writers.of(result.path) == os.getpid()
         again = Watch(result.path, writers)
@@ -144,6 +146,33 @@ def test_a_run_that_died_is_told(tmp_path: Path) -> None:
         assert told["state"] == "running" and str(os.getpid()) in told["told"]
         again.close()
     watch.close()
+
+
+def test_a_run_without_a_journal_holds_its_lock(tmp_path: Path) -> None:
+    """It is being prepared, or waits for a worker or for another experiment of `run --all`."""
+    together = tmp_path / "all"
+    result = started_run(together / "run")
+    long_ago = (time.time() - 100,) * 2
+    os.utime(result.path / "flatwater.json", long_ago)
+    (together / INDEX).write_text("{}")
+    for folder in (result.path, together):
+        with run_alone(folder):
+            assert Writers().of(result.path) == os.getpid()
+            assert folder.resolve() in Writers.results_below([tmp_path])
+            assert followed.seems_alive(result.path, Writers())
+    assert Writers().of(result.path) is None and not followed.seems_alive(result.path, Writers())
+
+
+def test_a_run_of_another_user_holds_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(followed, "QUIET_S", -1.0)
+    result = started_run(tmp_path / "run")
+    unseen = Writers()
+    monkeypatch.setattr(unseen, "of", lambda path: None)
+    run = followed.Followed(result.path, unseen, [])
+    with run_alone(result.path):
+        assert run.state().told == "A process of another user or of another machine runs it."
+        assert followed.seems_alive(result.path, unseen)
+    assert run.state().word == "stopped" and not followed.seems_alive(result.path, unseen)
 
 
 def test_who_only_reads_a_journal_is_no_writer(tmp_path: Path) -> None:
@@ -161,9 +190,9 @@ def test_the_process_that_died_is_gone(tmp_path: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdout is not None
     child.stdout.readline()
-    assert open_journals().get(str(journal.resolve())) == child.pid
+    assert open_files().get(str(journal.resolve())) == child.pid
     child.communicate()
-    assert str(journal.resolve()) not in open_journals()
+    assert str(journal.resolve()) not in open_files()
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\x1b[31m", "\u202e", '"],"x":["'])

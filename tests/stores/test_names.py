@@ -33,7 +33,11 @@ def test_what_a_result_consists_of() -> None:
         belongs("flatwater.json") and belongs("cells/0001/journal.jsonl") and belongs("cells/0001/series-000.parquet")
     )
     assert not belongs("movie.mkv") and not belongs("cells/0001/movie.mkv") and not belongs("cells/x/journal.jsonl")
-    assert not is_uploaded("upload.json") and not is_uploaded("cells/.flatwater-0123456789abcdef")
+    assert (
+        not is_uploaded("upload.json")
+        and not is_uploaded("run.lock")
+        and not is_uploaded("cells/.flatwater-0123456789abcdef")
+    )
     assert is_uploaded("servers/0000/error.log")
 
 

@@ -57,7 +57,8 @@ def verb(
     """Show results, and runs while they are made, in a browser.
 
     The list of runs with their verdicts, the report of each, several side by side, and every second of a run under
-    way, whichever flatwater of this machine runs it. /metrics has the runs under way for Prometheus.
+    way in these folders, whichever flatwater of this machine makes it, here or on a dask cluster. /metrics has the
+    runs under way for Prometheus.
 
     It only reads: nothing is written into a result, and nothing else of the folders is shown. Ctrl-C ends it.
 

@@ -114,6 +114,7 @@ def result_place(out: Path | None, *, resume: bool) -> Iterator[Place]:
 
     Errors: UserError, StoreGone before anything is done; then FlatwaterError if the result did not reach the store.
     """
+    from flatwater.results.lock import require_not_run
     from flatwater.stores import is_address, parse_address
 
     address = None
@@ -122,6 +123,8 @@ def result_place(out: Path | None, *, resume: bool) -> Iterator[Place]:
         out = folder_for(address)
     elif out is not None and resume:
         address = _begun_for(out)
+    if out is not None and resume:
+        require_not_run(out)  # before anything is uploaded beside the run
     if address is None:
         yield Place(out)
         return

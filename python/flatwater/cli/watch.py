@@ -13,7 +13,7 @@ NAME = "watch"
 EXAMPLES = """\
 [bold]Examples[/bold]
 
-flatwater watch                        the newest run under way in results/ or in this folder
+flatwater watch                        the newest run under way in results/, in this folder, or on this machine
 
 flatwater watch results/monday
 
@@ -31,7 +31,7 @@ def verb(
         typer.Argument(
             metavar="RUN",
             help="The result folder of a run, or a folder with runs: the newest one under way in it. "
-            "[dim]Default: results, then this folder[/dim]",
+            "[dim]Default: results, then this folder, then wherever you run one[/dim]",
             autocompletion=complete_folder,
         ),
     ] = None,
@@ -39,7 +39,7 @@ def verb(
         bool, typer.Option("--json", help="Print one JSON object a second, and nothing else, on standard output.")
     ] = False,
 ) -> None:
-    """Watch a run that another flatwater makes on this machine, until it ends.
+    """Watch a run that another flatwater makes on this machine, or on a dask cluster for it, until it ends.
 
     It draws what the run has recorded so far, and then every second: throughput, p99 latency, checkpoint age beside its
     limit, the device. Where standard output is no terminal, it prints a line a second. At the end it prints the

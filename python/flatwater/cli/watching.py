@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from flatwater.cli.cell_lines import CELLS_PRINTED, bound_line, cell_line
@@ -26,26 +27,33 @@ LOOK_S = 1.0
 
 
 def find_run(given: Path | None) -> Path:
-    """The run that is meant: the given one, or the newest one under way in a folder. Errors: UserError."""
+    """The run that is meant: the given one, or the newest one under way in a folder. Without one, it is looked for in
+    `results/`, in this folder, and then anywhere on this machine. Errors: UserError.
+    """
     if given is not None and (exists(given / "flatwater.json") or not given.is_dir()):
         require_result(given)
         return given
     writers = Writers()
-    places = [given] if given is not None else [RESULTS, Path()]
-    for folder in places:
-        if (found := _newest(folder, writers)) is not None:
+    mine = list(Writers.results_of_user()) if given is None else []
+    for folder in [given] if given is not None else [RESULTS, Path()]:
+        # A folder may be a whole disk: what this user runs below it is known without looking through it.
+        here = [one for one in mine if one.is_relative_to(folder.resolve())]
+        if (found := _newest(here, writers) or _newest([folder], writers)) is not None:
             return found
+    if (found := _newest(mine, writers)) is not None:
+        print(f"watching {found}", file=sys.stderr, flush=True)
+        return found
     raise UserError(
-        "no run is under way here" if given is None else "no run is under way in it",
-        where=str(given or Path.cwd()),
+        "no run of yours is under way on this machine" if given is None else "no run is under way in it",
+        where=str(given) if given is not None else None,
         hint="flatwater watch RESULT, with the folder that was given to --out; flatwater ls lists the runs",
     )
 
 
-def _newest(folder: Path, writers: Writers) -> Path | None:
-    """The run below a folder that began last, of those under way."""
+def _newest(folders: Iterable[Path], writers: Writers) -> Path | None:
+    """The run in or below some folders that began last, of those under way."""
     found = []
-    for place in find_results([folder.absolute()]):
+    for place in find_results([folder.absolute() for folder in folders]):
         try:
             manifest = read_manifest(place.path)
         except FlatwaterError:

@@ -8,6 +8,7 @@
       series.parquet      cell, layer, metric, time_s, value
       histograms.parquet  cell, kind, time_s, hdr (HdrHistogram V2+DEFLATE, ns)
       tags.json           tags and a note of the user's, if there are any (`flatwater tag`)
+      run.lock            while it is run: the process that does, which holds it locked
       cells/NNNN/         a cell that is still running, or that a killed run left: its journal
 
 While a cell runs, each second is one line of `journal.jsonl`; a torn last line is dropped on reading.

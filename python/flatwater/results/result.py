@@ -36,6 +36,9 @@ from flatwater.results.stored import exists, read_file, read_json, validate
 
 #: File in the folder of a cell that is run again: the summary of the run before. While the cell runs, no other is kept.
 EARLIER = "earlier.json"
+#: File in the folder of a cell whose journal came from a worker of a cluster, while the cell ran there. This machine
+#: cannot go on with such a cell: it would mix what two machines measured.
+ELSEWHERE = "elsewhere.json"
 #: Folder of a result: the measurements of cells that could not be continued.
 SET_ASIDE = "set-aside"
 
@@ -44,6 +47,7 @@ CELL_FILES = (
     "journal.jsonl",
     "summary.json",
     EARLIER,
+    ELSEWHERE,
     "servers.json",
     DIGESTS,
     "series-[0-9]*.parquet",

@@ -15,6 +15,7 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.owned import is_random_name
 from flatwater.results.journal_phases import phases_of_journal
+from flatwater.results.lock import LOCK
 from flatwater.results.phases import measured_s
 from flatwater.results.result import CELL_FILES, EARLIER, SET_ASIDE, remove_cell
 from flatwater.results.schema import CellSummary, Manifest
@@ -22,7 +23,7 @@ from flatwater.results.started import STARTED, UPLOAD
 from flatwater.results.stored import read_json, validate
 
 #: Files that each run writes anew, and the summary, which says that nothing was measured.
-_FILES = {"flatwater.json", "experiment.toml", "machine.json", STARTED, UPLOAD, "summary.json"}
+_FILES = {"flatwater.json", "experiment.toml", "machine.json", STARTED, UPLOAD, "summary.json", LOCK}
 #: Logs and option files of the servers of each cell. They tell why the run failed, so they are kept.
 _SERVERS = "servers"
 _CELL = re.compile(r"\d{4,}")

@@ -96,6 +96,9 @@ class PhaseClock:
 class Reporter(Protocol):
     """Shows what happens in a run."""
 
+    #: Whether it draws charts of the cell that runs.
+    draws: bool = False
+
     def sweep(self, progress: SweepProgress) -> None:
         """The progress of all cells; called often."""
         ...
@@ -295,6 +298,7 @@ class LiveReporter(Reporter):
         self._throughputs: deque[float] = deque(maxlen=SPARKLINE_WIDTH)
         self._history = History(SERIES)
         self._charts = Charts(console, self._history) if charts else None
+        self.draws = charts
         self._screen = Screen(console, self._render)
 
     def _render(self) -> Group:

@@ -19,7 +19,7 @@ from flatwater.experiment import Experiment
 from flatwater.results import Cell, Phase
 from flatwater.results.journal_phases import add_to_phases
 from flatwater.results.phases import MEASURE, VERIFY, WARMUP, measured_s
-from flatwater.results.result import EARLIER, SET_ASIDE, remove_cell
+from flatwater.results.result import EARLIER, ELSEWHERE, SET_ASIDE, remove_cell
 from flatwater.results.schema import CellSummary
 from flatwater.results.series import read_journal
 from flatwater.results.stored import read_json, validate
@@ -72,6 +72,8 @@ def read_left(cell: Cell, experiment: Experiment) -> Left:
     else:
         over = seconds >= experiment.workload.duration_s - experiment.record.interval_s / 2
         why_not = None if over else experiment.workload.cannot_go_on
+    if (cell.folder / ELSEWHERE).exists():
+        why_not = "a worker of a cluster measured it, and this machine cannot go on there"
     return Left(phases, seconds, over, ended_at, _why_failed(cell) or why_not, cell.folder)
 
 

@@ -23,6 +23,7 @@ from flatwater.probe import describe_machine
 from flatwater.results import CellSummary, Result, results_in
 from flatwater.results.collection import INDEX
 from flatwater.results.create import FULL, make_folders, undo
+from flatwater.results.lock import run_alone
 from flatwater.results.schema import SCHEMA_VERSION, CellStatus
 from flatwater.results.started import STARTED, UPLOAD, Started, resume_command
 from flatwater.results.stored import read_json
@@ -81,7 +82,7 @@ def run_several(
         on_experiment(name, outcome.result, outcome.status, outcome.error, courses[name].took)
 
     try:
-        with watch_signals() as interrupt:
+        with run_alone(out), watch_signals() as interrupt:
             for name, experiment in collection.experiments.items():
 
                 def keep_summary(summary: CellSummary, done: int, total: int, name: str = name) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from flatwater.experiment import Experiment, count_cells, require_runnable, run_
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, Result, create_result, open_result
 from flatwater.results.facts import MachineFacts
+from flatwater.results.lock import require_not_run, run_alone
 from flatwater.results.result import EARLIER
 from flatwater.results.schema import CellStatus, Manifest, now_utc
 from flatwater.results.started import Started, resume_command
@@ -67,31 +68,35 @@ def run_experiment(
             where="sweep",
             hint="split the experiment",
         )
-    result = _reopen_result(experiment, out) if resume else None
-    experiment = with_cores_of(experiment, result.experiment) if result is not None else experiment
-    if result is not None and result.manifest.status == "complete":
-        gone = sum(cell.summary is None for cell in result.cells)
-        if gone:
-            what = f"{out} says that it is complete, and {gone} of its {len(result.cells)} cells have no summary"
-            raise UserError(what, where="--resume", hint="put its summary.json back, or run the experiment anew")
-        reporter.note(f"{out} is complete: nothing is missing")
-        return Outcome(result, "complete")
-    executor = executor or make_executor()
-    try:
-        machine = describe_machine() | executor.open(experiment, reporter)
-        if result is None:
-            experiment = with_measured_cores(experiment, machine, reporter)
-        # Until here nothing is made, and Ctrl-C ends the run at once.
-        with watch_signals() as interrupt:
+    with ExitStack() as alone:
+        if resume and (out / "flatwater.json").exists():
+            alone.enter_context(run_alone(out))
+        result = _reopen_result(experiment, out) if resume else None
+        experiment = with_cores_of(experiment, result.experiment) if result is not None else experiment
+        if result is not None and result.manifest.status == "complete":
+            gone = sum(cell.summary is None for cell in result.cells)
+            if gone:
+                what = f"{out} says that it is complete, and {gone} of its {len(result.cells)} cells have no summary"
+                raise UserError(what, where="--resume", hint="put its summary.json back, or run the experiment anew")
+            reporter.note(f"{out} is complete: nothing is missing")
+            return Outcome(result, "complete")
+        executor = executor or make_executor()
+        try:
+            machine = describe_machine() | executor.open(experiment, reporter)
             if result is None:
-                result = _create_result(experiment, out, machine, started)
-            cells = [result.cells[index] for index in run_order(experiment)]
-            missing = [cell for cell in cells if _is_missing(cell)]
-            done_before = total - len(missing)
-            course = Course(experiment, result, missing, reporter, interrupt, on_cell, done_before)
-            return _run_cells(result, executor, course)
-    finally:
-        executor.close()
+                experiment = with_measured_cores(experiment, machine, reporter)
+            # Until here nothing is made, and Ctrl-C ends the run at once.
+            with watch_signals() as interrupt:
+                if result is None:
+                    result = _create_result(experiment, out, machine, started)
+                    alone.enter_context(run_alone(out))
+                cells = [result.cells[index] for index in run_order(experiment)]
+                missing = [cell for cell in cells if _is_missing(cell)]
+                done_before = total - len(missing)
+                course = Course(experiment, result, missing, reporter, interrupt, on_cell, done_before)
+                return _run_cells(result, executor, course)
+        finally:
+            executor.close()
 
 
 def start_course(
@@ -108,6 +113,8 @@ def start_course(
 
     Errors: UserError, OSError.
     """
+    if resume:
+        require_not_run(out)
     result = _reopen_result(experiment, out) if resume else None
     if result is not None and result.manifest.status == "complete":
         return Course(experiment, result, [], reporter, interrupt, on_cell, len(result.cells))

@@ -14,6 +14,7 @@ from flatwater.analysis import judge
 from flatwater.analysis.verdict import SAMPLES_MIN
 from flatwater.report.units import seconds
 from flatwater.results import Series, open_result
+from flatwater.results.lock import is_run
 from flatwater.results.opening import read_manifest
 from flatwater.results.started import resume_command
 from flatwater.results.stored import exists
@@ -149,6 +150,8 @@ class Followed:
         writer = self._writers.of(self._path)
         if writer is not None:
             return State("running", f"Process {writer} runs it.")
+        if is_run(self._path):
+            return State("running", "A process of another user or of another machine runs it.")
         quiet_s = time.monotonic() - self._new_s
         if self.tail is not None:
             quiet_s = max(quiet_s, time.time() - _changed(self.tail.journal))
@@ -161,8 +164,8 @@ class Followed:
 
 
 def seems_alive(path: Path, writers: Writers) -> bool:
-    """Whether a result that says that it runs is written: a process is seen, or something was written just now."""
-    if writers.of(path) is not None:
+    """Whether a result that says that it runs is written: a process holds it, or something was written just now."""
+    if writers.of(path) is not None or is_run(path):
         return True
     written = [path / "flatwater.json", *path.glob("cells/*/journal.jsonl")]
     return time.time() - max(_changed(one) for one in written) < QUIET_S

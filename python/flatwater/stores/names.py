@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from flatwater.owned import is_random_name
 from flatwater.results.collection import INDEX
+from flatwater.results.lock import LOCK
 from flatwater.results.result import CELL_FILES
 from flatwater.results.started import STARTED, UPLOAD
 from flatwater.results.tags import TAGS
@@ -56,9 +57,11 @@ def is_merged_when_complete(name: str) -> bool:
 
 
 def is_uploaded(name: str) -> bool:
-    """Whether a file of a result folder is uploaded: not what was half written, and not where it is uploaded to."""
+    """Whether a file of a result folder is uploaded: not what was half written, not where it is uploaded to, and not
+    who runs it.
+    """
     parts = name.split("/")
-    return is_plain(name) and parts[-1] not in (UPLOAD, UPLOADED) and not any(map(is_random_name, parts))
+    return is_plain(name) and parts[-1] not in (UPLOAD, UPLOADED, LOCK) and not any(map(is_random_name, parts))
 
 
 def order(name: str) -> tuple[int, int, str]:

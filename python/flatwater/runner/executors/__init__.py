@@ -4,6 +4,8 @@ executor.py   the interface of an executor, and the course of cells that it runs
 bench.py      runs cells one after another, on the stacks of one process
 local.py      this machine: modelled cells in parallel processes (process.py), real ones one at a time
 dask.py       many machines, through a dask scheduler; site.py runs on its workers
+relay.py      what a cell on a worker records, told to its client while it runs
+shown.py      the charts of a terminal for such cells
 scheduler.py  the scheduler and its workers, as a client sees them
 
 To add an executor: write `executors/NAME.py` with a class that has `open`, `run` and `close`, add it to

@@ -25,8 +25,10 @@ from flatwater.experiment import Experiment
 from flatwater.owned import write_atomic
 from flatwater.results import Cell
 from flatwater.results.facts import MachineFacts
+from flatwater.results.result import ELSEWHERE, remove_cell
 from flatwater.runner.executors import site
 from flatwater.runner.executors.executor import Course, Executor, is_real_cell
+from flatwater.runner.executors.relay import TOPIC, Received
 from flatwater.runner.executors.scheduler import (
     ANSWER_S,
     RESOURCE,
@@ -38,6 +40,7 @@ from flatwater.runner.executors.scheduler import (
     places_of,
     workers_of,
 )
+from flatwater.runner.executors.shown import Shown
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import set_aside
 from flatwater.runner.summary import keep_without_running
@@ -109,11 +112,12 @@ class _Round:
         self._facts = facts
         self._alone = alone
         self._topic = f"flatwater-{uuid.uuid4()}"
-        # Modelled cells are too many and too short to show the progress of each.
-        self._errand = pickle.dumps((self._topic if alone else "", course.experiment))
+        self._errand = pickle.dumps(site.Errand(self._topic if alone else "", self._topic, course.experiment))
         self._under_way: dict[Any, Sequence[Cell]] = {}
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._lines: dict[int, str] = {}
+        self._shown = Shown(course, virtual=not alone)
+        self._received = Received(self._topic, self._make_room, self._shown.add, course.reporter.note)
         self._workers = frozenset(workers_of(client))
         self._contact_at = time.monotonic()
 
@@ -125,11 +129,13 @@ class _Round:
                     while waiting and len(self._under_way) < self._window():
                         self._submit(waiting.popleft())
                     self._collect()
+                    self._received.keep(self._running())
                     self._report_workers()
                     self._course.tell(len(self._under_way), [*dict(self._lines).values()])
             finally:
                 with suppress(*UNREACHABLE):
                     self._client.cancel(list(self._under_way), force=True)
+                self._end_received()
 
     def _batches(self, cells: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
         threads = sum(int(worker.get("nthreads", 1)) for worker in workers_of(self._client).values())
@@ -157,7 +163,9 @@ class _Round:
             raise lost_scheduler() from None
         if self._alone and any(cell.journal.exists() for cell in batch):
             label = batch[0].label
-            self._course.reporter.note(f"{label}: a worker cannot go on with what was measured here, and measures anew")
+            self._course.reporter.note(
+                f"{label}: a worker cannot go on with what was measured before, and measures anew"
+            )
         self._under_way[future] = batch
         future.add_done_callback(self._finished.put)
 
@@ -167,6 +175,7 @@ class _Round:
             future = self._finished.get(timeout=POLL_S)
         except queue.Empty:
             return
+        self._received.keep(self._running())
         batch = self._under_way.pop(future)
         try:
             delivered: list[site.Delivery] = future.result(timeout=ANSWER_S)
@@ -179,13 +188,36 @@ class _Round:
         else:
             for delivery, cell in zip(delivered, batch, strict=True):
                 self._lines.pop(cell.index, None)
-                self._make_room(cell)
-                _store(cell, delivery)
+                self._take_in(cell, delivery)
                 self._course.keep(delivery.summary, delivery.took)
         future.release()
 
+    def _running(self) -> dict[int, Cell]:
+        """The cells that workers have, by their numbers."""
+        return {cell.index: cell for batch in self._under_way.values() for cell in batch}
+
+    def _take_in(self, cell: Cell, delivery: site.Delivery) -> None:
+        """Stores what a worker delivers of a cell. What was received of it before is its beginning."""
+        self._shown.end(cell)
+        self._received.let_go(cell, durable=False)
+        if not self._received.of(cell, delivery.attempt):
+            self._make_room(cell)
+        _store(cell, delivery)
+        self._received.replaced(cell, [PurePosixPath(name).name for name in delivery.files])
+
+    def _end_received(self) -> None:
+        """Ends the journals of cells that were not delivered. What was measured stays; what was computed is again."""
+        self._received.keep(self._running())
+        for cell in self._received.close():
+            if not self._alone:
+                remove_cell(cell.folder)
+
     def _make_room(self, cell: Cell) -> None:
         """Sets aside an earlier measurement of a cell: a worker cannot continue it, and its own takes the folder."""
+        self._shown.end(cell)
+        if not self._alone and (cell.folder / ELSEWHERE).exists():
+            remove_cell(cell.folder)  # a modelled cell computes the same seconds again
+            return
         aside = set_aside(cell)
         if aside is not None:
             self._course.reporter.note(f"{cell.label}: what was measured before elsewhere is kept in {aside}")
@@ -197,6 +229,8 @@ class _Round:
                 self._submit([cell])
             return
         (cell,) = batch
+        self._shown.end(cell)
+        self._received.forget(cell)
         error = "every worker that ran it was lost (hint: out of memory? see the workers' logs)"
         course = self._course
         course.keep(keep_without_running(cell, course.experiment, "failed", error))
@@ -217,16 +251,16 @@ class _Round:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Receives the progress of real cells."""
-        if not self._alone:
-            yield
-            return
-        self._client.subscribe_topic(self._topic, self._show_progress)
+        """Receives the progress of real cells, and what all cells record."""
+        heard = {TOPIC: self._received.hear} | ({self._topic: self._show_progress} if self._alone else {})
+        for topic, hear in heard.items():
+            self._client.subscribe_topic(topic, hear)
         try:
             yield
         finally:
             with suppress(*UNREACHABLE):
-                self._client.unsubscribe_topic(self._topic)
+                for topic in heard:
+                    self._client.unsubscribe_topic(topic)
 
     def _show_progress(self, event: tuple[float, Mapping[str, Any]]) -> None:
         _, progress = event

@@ -100,7 +100,7 @@ class Course:
 
     def tell(self, running: int, cells: Sequence[str] = ()) -> None:
         """Shows the progress: `running` cells run now; `cells` has a line for each real cell on another machine."""
-        if self.total > 1:
+        if self.total > 1 or cells:
             done = self.done_before + self.finished
             left_s = self.countdown.to_show(self.left_s(running))
             shares = self.remaining.shares

@@ -24,6 +24,7 @@ class Following(Reporter):
         self, reporter: Reporter, cell: Callable[[], Experiment], tell: Callable[[float, float], None]
     ) -> None:
         self._reporter = reporter
+        self.draws = reporter.draws
         #: Computed at the first report: most cells of a large sweep finish before it.
         self._cell = functools.cache(cell)
         self._tell = tell

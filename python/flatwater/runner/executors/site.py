@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +30,7 @@ from flatwater.results import Cell, CellSummary
 from flatwater.results.facts import MachineFacts
 from flatwater.runner.executors.bench import Bench, plan_cell, side_result
 from flatwater.runner.executors.executor import Clock, Took
+from flatwater.runner.executors.relay import TOPIC, Teller
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import PhaseClock, SilentReporter, latency_text
 from flatwater.runner.summary import keep_without_running
@@ -47,6 +48,19 @@ class Delivery:
     summary: CellSummary
     files: dict[str, bytes]
     took: Took
+    #: Of the messages that told of it while it ran (`relay.Teller`).
+    attempt: str = ""
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What a client asks of its workers."""
+
+    #: The topic for the progress of real cells; empty for modelled ones, which are too many and too short for that.
+    topic: str
+    #: The name of the run on the topic of journals.
+    run: str
+    experiment: Experiment
 
 
 class WorkerFacts(TypedDict):
@@ -96,28 +110,39 @@ def run_cells(client: WorkerFacts, errand: bytes, indexes: Sequence[int]) -> lis
     error = refusal(worker.address, facts(), client)
     if error is not None:
         raise error
-    topic, experiment = pickle.loads(errand)  # noqa: S301 (who can reach a worker can run any code on it anyway)
-    reporter = SiteReporter(worker, topic, indexes[0])
+    errand_of: Errand = pickle.loads(errand)  # noqa: S301 (who can reach a worker can run any code on it anyway)
+    experiment = errand_of.experiment
+    reporter = SiteReporter(worker, errand_of.topic, indexes[0])
     # A later run may get another worker, and the measurement goes to the client.
     bench = Bench(experiment, resumable=False)
     done = []
-    with watched(worker) as interrupt, tempfile.TemporaryDirectory(dir=worker.local_directory) as folder:
+    teller = Teller(lambda message: worker.log_event(TOPIC, message), errand_of.run)
+    with (
+        closing(teller),
+        watched(worker) as interrupt,
+        tempfile.TemporaryDirectory(dir=worker.local_directory) as folder,
+    ):
         try:
             for index in indexes:
                 if interrupt.requested:
                     break
-                done.append(_run_cell(bench, experiment, index, Path(folder) / str(index), reporter, interrupt))
+                cell = _cell(experiment, index, Path(folder) / str(index))
+                done.append(_run_cell(bench, experiment, cell, reporter, interrupt, teller))
         finally:
             bench.close()
     return done
 
 
+def _cell(experiment: Experiment, index: int, folder: Path) -> Cell:
+    """A cell in a folder of its own."""
+    return Cell(side_result(folder, experiment, facts()["machine"]), plan_cell(experiment, index), None)
+
+
 def _run_cell(
-    bench: Bench, experiment: Experiment, index: int, folder: Path, reporter: SiteReporter, interrupt: Interrupt
+    bench: Bench, experiment: Experiment, cell: Cell, reporter: SiteReporter, interrupt: Interrupt, teller: Teller
 ) -> Delivery:
-    clock = Clock()
-    result = side_result(folder, experiment, facts()["machine"])
-    cell = Cell(result, plan_cell(experiment, index), None)
+    clock, result = Clock(), cell.result
+    teller.turn_to(cell.index, cell.journal)
     try:
         summary = bench.run(result, cell, reporter, interrupt)
     except UserError as error:
@@ -126,7 +151,9 @@ def _run_cell(
         # The failure is on the worker's disk. The result folder is on the client's.
         what = f"the worker could not keep what it measured: {error.strerror or error}"
         summary = keep_without_running(cell, experiment, "failed", what)
-    return Delivery(summary, _files(folder, summary), clock.took())
+    finally:
+        teller.turn_to(cell.index, None)
+    return Delivery(summary, _files(result.path, summary), clock.took(), teller.attempt)
 
 
 def _files(folder: Path, summary: CellSummary) -> dict[str, bytes]:
