@@ -65,7 +65,8 @@ def failing(launcher: Launcher, tmp_path: Path) -> Child:
     found, problems = checked(wish)
     assert found is not None, problems
     shutil.rmtree(place.parent)
-    return launcher.start(wish, found, lambda: [child.folder for child in launcher.started()])
+    under_way = [child.folder for child in launcher.started()]
+    return launcher.start(wish, found, lambda: under_way)
 
 
 def modelled(launcher: Launcher) -> Child:
