@@ -164,6 +164,13 @@ def test_what_a_killed_run_left_in_its_private_folders_is_deleted(tmp_path: Path
     assert (precious / "init.sql").exists()
 
 
+def test_a_path_that_a_server_takes_for_several_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    (tmp_path / "a:b").mkdir()
+    with pytest.raises(UserError, match=r"storage\.path: the path has a colon"):
+        open_root(tmp_path / "a:b")
+    assert not list((tmp_path / "a:b").iterdir())
+
+
 @pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\x1b[31mb"])
 def test_a_path_that_no_option_file_can_hold_is_told_before_anything_is_made(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()

@@ -82,6 +82,18 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 
+def takes_text(field: str, kinds: Kinds = ANY) -> bool:
+    """Whether some definition of the field may be any text; not one of the words that it lists."""
+    return any(_is_text(info.annotation) for info in all_fields(kinds).get(field, ()))
+
+
+def _is_text(annotation: Any) -> bool:
+    if get_origin(annotation) is Annotated:
+        return _is_text(get_args(annotation)[0])
+    parts = _alternatives(annotation)
+    return annotation is str if len(parts) == 1 else any(_is_text(part) for part in parts)
+
+
 def why_no_field(field: str, kinds: Kinds = ANY) -> tuple[str, str | None] | None:
     """Why there is no field with this name, and a hint; None if there is one."""
     table, name = split_open(field)

@@ -9,7 +9,7 @@ from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment.database.settings import spell_field
-from flatwater.experiment.fields import all_fields, resolve_value
+from flatwater.experiment.fields import all_fields, resolve_value, takes_text
 from flatwater.experiment.parse import DEEPEST, Tables
 from flatwater.experiment.paths import path_of, swept_fields, without_field, without_swept
 from flatwater.experiment.storage import turned_to_model
@@ -57,6 +57,17 @@ def override(tables: Tables, written: str) -> Tables:
         raise UserError("there is no field that deep", where=where)
     changed = _set(tables, path, value, where)
     return without_field(changed, ALTERNATIVES[field]) if field in ALTERNATIVES else changed
+
+
+def meant(written: str) -> tuple[str, list[Any]]:
+    """The field of `field=value` ("" if it has none), and each value that `override` may give it.
+
+    Which of two it gives may depend on a file that is there or not. Nothing is opened to know it here.
+    """
+    field, text = _field_of(written), written.partition("=")[2]
+    value = _parsed(text)
+    is_plain = isinstance(value, str) and value
+    return field, [value] if is_plain or not takes_text(field) else [value, text]
 
 
 def _set(table: Tables, path: Sequence[str], value: Any, where: str) -> Tables:
@@ -108,14 +119,17 @@ def _key_parts(key: str) -> list[str]:
     return parts
 
 
-def _value(field: str, text: str) -> Any:
+def _parsed(text: str) -> Any:
     try:
         parsed = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
         return text
     value = parsed["value"]
-    if len(parsed) != 1 or isinstance(value, datetime.date | datetime.time):
-        return text
+    return text if len(parsed) != 1 or isinstance(value, datetime.date | datetime.time) else value
+
+
+def _value(field: str, text: str) -> Any:
+    value = _parsed(text)
     if field in all_fields() and not _fits(field, value) and _fits(field, text):
         return text  # the name of a directory may be 2024
     return value

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 
 from flatwater.errors import UserError
+from flatwater.experiment.database.option_line import value_of_line
 from flatwater.owned import Folder
 from flatwater.owned.mounted import require_no_device_folder
 from flatwater.server.access import FOLDER_FILES, FOLDER_NAME
@@ -139,9 +140,10 @@ def open_parts(storage: Path, where: str) -> Root:
 
 def _remove_socket_folder(option_file: Path) -> None:
     """Deletes the private folder of a server whose flatwater was killed. The password may still be in it."""
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        said = re.search(r'^socket = "?(/[^"\n]*)"?$', option_file.read_text(), re.MULTILINE)
-        folder = Path(said[1]).parent if said is not None else Path()
+    with contextlib.suppress(OSError, ValueError):
+        lines = os.fsdecode(option_file.read_bytes()).split("\n")
+        said = value_of_line(next((line for line in lines if line.startswith("socket = ")), ""))
+        folder = Path(said).parent if said.startswith("/") else Path()
         info = folder.lstat()
         # Only a folder as `Access` makes it may be deleted.
         if stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and FOLDER_NAME.fullmatch(folder.name):
@@ -163,5 +165,8 @@ def _check_storage(storage: Path, where: str) -> None:
         )
     if any(ord(character) < 32 for character in str(storage)):
         what = "the path has a line end or another control character, which no server's option file can hold"
+        raise UserError(what, where=where, hint="use another directory")
+    if ":" in str(storage):
+        what = "the path has a colon, and a server takes it for several directories (its tmpdir)"
         raise UserError(what, where=where, hint="use another directory")
     require_no_device_folder(storage, where)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from flatwater.experiment.database.option_line import LINE_BYTES_MAX
 from flatwater.experiment.database.settings import name_fault, spell_field, value_fault
 
 
@@ -48,7 +49,18 @@ def test_what_it_may_not(value: Any) -> None:
 
 
 #: What a server takes for a file outside its data directory, in each way of writing one.
-ELSEWHERE = ("/tmp/x", "../x", "a/../../x", "..", "~", "~/x", " ~ ", "x:12M;/dev/sdb:3Gnewraw", "d:t:o,/tmp/trace")
+ELSEWHERE = (
+    "/tmp/x",
+    "../x",
+    "a/../../x",
+    "..",
+    "~",
+    "~/x",
+    " ~ ",
+    "~root",
+    "x:12M;/dev/sdb:3Gnewraw",
+    "d:t:o,/tmp/trace",
+)
 
 
 @pytest.mark.parametrize("value", ELSEWHERE)
@@ -72,6 +84,20 @@ def test_no_setting_names_a_place_outside_the_servers_folder(name: str, value: s
 )
 def test_what_is_only_read_or_is_no_file_stands(name: str, value: str) -> None:
     assert value_fault(name, value) is None
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "\\", '"', "€"])
+def test_a_value_is_no_longer_than_a_server_reads_at_once(letter: str) -> None:
+    bytes_each = len(letter.encode()) + (letter in '"\\')
+    longest = (LINE_BYTES_MAX - len('init_connect = ""\n')) // bytes_each
+    assert value_fault("init_connect", letter * longest) is None
+    for more in (10, 100, 5000):
+        fault = value_fault("init_connect", letter * (longest + more))
+        assert fault is not None and f"{LINE_BYTES_MAX:,} bytes" in fault[0] and len(fault[0]) < 200
+
+
+def test_a_long_value_that_would_bring_a_setting_of_its_own_is_told_at_the_check() -> None:
+    assert value_fault("default_time_zone", "é" * 2037 + "plugin_dir=/home/u/x") is not None
 
 
 def test_dashes_are_underscores_wherever_a_setting_is_named() -> None:

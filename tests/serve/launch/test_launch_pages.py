@@ -121,13 +121,14 @@ def test_a_run_from_its_start_to_its_end(starting: Lab, tmp_path: Path) -> None:
 
 
 def test_a_run_that_fails_is_told_with_its_reason(starting: Lab, tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("a file of the user's")
-    answer = starting.post("/experiments/quick/start", f"storage.path={tmp_path}/mine\n{LONG}")
+    mine = tmp_path / "flatwater-fileio.0000"
+    mine.write_text("a file of the user's")
+    answer = starting.post("/experiments/quick/start", f"storage.path={tmp_path}\n{LONG}")
     started = answer.headers["location"]
     wait_for(lambda: re.search("It (failed|was refused)", starting.look(started).text))
     text = starting.look(started).text
-    assert "error: " in text and "mine" in text and "http-equiv" not in text and 'data-state="failed"' in text
-    assert (tmp_path / "mine").read_text() == "a file of the user's"
+    assert "error: " in text and mine.name in text and "http-equiv" not in text and 'data-state="failed"' in text
+    assert mine.read_text() == "a file of the user's"
 
 
 def test_a_run_of_somebody_else_is_not_stopped(starting: Lab, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,6 +57,18 @@ def real(launcher: Launcher, tmp_path: Path) -> Child:
     return start(launcher, "quick", f"storage.path={tmp_path}", *LONG)
 
 
+def failing(launcher: Launcher, tmp_path: Path) -> Child:
+    """A run whose directory was deleted after the check."""
+    place = tmp_path / "not" / "there"
+    place.mkdir(parents=True)
+    wish = Wish(library_files()["quick"], (f"storage.path={place}", *LONG))
+    found, problems = checked(wish)
+    assert found is not None, problems
+    shutil.rmtree(place.parent)
+    under_way = [child.folder for child in launcher.started()]
+    return launcher.start(wish, found, lambda: under_way)
+
+
 def modelled(launcher: Launcher) -> Child:
     return start(launcher, "fill-level-tachion-400", *MODELLED)
 
@@ -91,7 +104,7 @@ def test_only_what_was_started_here_is_stopped(launcher: Launcher, tmp_path: Pat
 def test_a_process_that_has_ended_is_sent_nothing(
     launcher: Launcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    child = start(launcher, "quick", f"storage.path={tmp_path}/not/there", *LONG)
+    child = failing(launcher, tmp_path)
     os.waitid(os.P_PID, child.process.pid, os.WEXITED | os.WNOWAIT)
     # It was not asked for yet: its number is still its own, and nobody else's process.
     assert Path(f"/proc/{child.process.pid}").exists()
@@ -102,7 +115,7 @@ def test_a_process_that_has_ended_is_sent_nothing(
 
 
 def test_what_a_run_said_is_kept(launcher: Launcher, tmp_path: Path) -> None:
-    child = start(launcher, "quick", f"storage.path={tmp_path}/not/there", *LONG)
+    child = failing(launcher, tmp_path)
     child.wait()
     assert not child.alive and child.state in ("it failed", "it was refused")
     assert f"{tmp_path}/not" in child.said() and "error:" in child.said()
@@ -163,7 +176,7 @@ def test_those_that_are_over_are_forgotten_after_a_while(
 ) -> None:
     monkeypatch.setattr(launcher_module, "OVER_MAX", 1)
     for _ in range(3):
-        start(launcher, "quick", f"storage.path={tmp_path}/not/there", *LONG).wait()
+        failing(launcher, tmp_path).wait()
     assert len(launcher.started()) == 2
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import re
+import socket
 from pathlib import Path
 
 import pytest
@@ -8,8 +10,10 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.experiment.fields import ANY, all_fields, resolve_value
 from flatwater.experiment.library import library_files
+from flatwater.experiment.parse import expanded
 from flatwater.experiment.workload.query_log import QueryLog
 from flatwater.experiment.workload.sql.kind import Sql
+from flatwater.serve.launch import wish as wish_module
 from flatwater.serve.launch.wish import LETTERS_MAX, LINES_MAX, Wish, _flat, _why_not, checked, read_wish
 
 
@@ -78,7 +82,7 @@ def test_a_server_by_its_name_and_own_files_are_no_danger(tmp_path: Path) -> Non
         assert found is not None and not problems
 
 
-#: Places of storages, which a page names: nothing there that is not flatwater's is written (`overwrite` is refused).
+#: Places of storages, which a page names: directories.
 PLACES = {"storage.path", "cache.storage.path"}
 #: Entries of tables whose names are the user's, one of them with the name of a field that is a place.
 OPEN = {
@@ -88,11 +92,14 @@ OPEN = {
 }
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/b.toml", "~", "..", "~nosuch", "x.toml", "policy.py:Mine"])
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../x", "a/b.toml", "~", "..", "/tmp", "~nosuch", "x.toml", "policy.py:Mine"]
+)
 def test_no_field_of_the_schema_names_a_file_from_a_page(path: str) -> None:
     """Every field there is, so that one of tomorrow cannot be forgotten; entries of open tables, too."""
     fields = {*all_fields(ANY), *OPEN, "database.storages.a.b", "database.storages.a.path"}
-    assert {field for field in fields if _why_not(field, path) is None} == {*PLACES, "database.storages.a.path"}
+    places = {*PLACES, "database.storages.a.path"} if expanded(path).is_dir() else set()
+    assert {field for field in fields if _why_not(field, path) is None} == places
     for field in fields - PLACES - {"database.storages.a.path"}:
         listed = [one for one in _flat(field, ["a", [path], {"b": path}]) if one[1] == path]
         assert len(listed) == 2 and all(_why_not(*one) for one in listed), field
@@ -100,7 +107,6 @@ def test_no_field_of_the_schema_names_a_file_from_a_page(path: str) -> None:
 
 #: Fields that take any word, and open no file of that name.
 WORDS = {
-    "database.binary",  # a program in the PATH of the server
     "database.flushing",  # a policy of flatwater's: one of the user's has .py
     # A device of flatwater's: one of the user's has .toml.
     *("storage.device", "cache.storage.device"),
@@ -121,7 +127,7 @@ def test_a_field_that_takes_any_word_opens_no_file_of_that_name() -> None:
             continue
         if _why_not(field, "a-file") is None:
             taken.add(field)
-    assert taken - PLACES <= WORDS
+    assert taken <= WORDS
 
 
 #: What a workload of own statements has for its times and its sessions: text, and no statement.
@@ -133,6 +139,95 @@ def test_every_field_of_a_workload_of_own_statements_is_looked_at() -> None:
         texts = {name for name, info in kind.model_fields.items() if re.search(r"str|dict|list", str(info.annotation))}
         taken = {name for name in texts if _why_not(f"workload.{name}", "SET GLOBAL general_log = 1") is None}
         assert taken <= NO_STATEMENTS
+
+
+#: A place of a storage, in each field and in each way of writing it.
+PLACED = [
+    ("quick", "storage.path={}"),
+    ("quick", r'"stor\u0061ge".path={}'),
+    ("quick", "sweep.storage.path=[{}]"),
+    ("quick", 'sweep={{"storage.path"=[{}]}}'),
+    ("quick", 'sweep.zip=[{{"storage.path"=[{}]}}]'),
+    ("quick", 'storage={{kind="file",path={},size="1MiB"}}'),
+    ("quick", 'cache={{kind="flash",storage={{kind="file",path={}}}}}'),
+    ("quick", "cache.storage.path={}"),
+    ("tpcc-quick", "database.storages.a.path={}"),
+    ("tpcc-quick", 'database.storages={{a={{kind="file",path={}}}}}'),
+    ("tpcc-quick", "twin.storage={{path={}}}"),
+]
+
+
+@pytest.mark.parametrize(("name", "line"), PLACED)
+@pytest.mark.parametrize("kind", ["device", "block", "file", "link", "new", "below", "fifo", "socket"])
+def test_the_place_of_a_storage_is_a_directory_that_exists(
+    name: str, line: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("a file of the user's")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    os.mkfifo(tmp_path / "fifo")
+    with socket.socket(socket.AF_UNIX) as listening:
+        monkeypatch.chdir(tmp_path)  # the path of a socket is short
+        listening.bind("socket")
+    path = {"device": "/dev/null", "block": "/dev/nvme0n1", "below": f"{tmp_path}/file/x"}.get(
+        kind, f"{tmp_path}/{kind}"
+    )
+    monkeypatch.setattr(wish_module, "check", lambda *_, **__: pytest.fail("it was looked at before it was refused"))
+    found, problems = checked(wish(name, line.format(f'"{path}"')))
+    assert found is None and any("a directory that exists" in one.what for one in problems), problems
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["fifo", "file", "link", "socket"]
+
+
+def test_every_field_of_the_schema_that_is_a_place_is_looked_at() -> None:
+    """Also one of tomorrow: whatever is a path on this machine is a place, or is refused."""
+    paths = {
+        field for field, infos in all_fields(ANY).items() if any("local_path" in repr(i.annotation) for i in infos)
+    }
+    assert paths >= PLACES
+    for field in paths:
+        assert _why_not(field, "/dev/null") is not None and _why_not(field, "nosuch") is not None, field
+
+
+#: Text that the overrides take for something else than TOML does.
+MEANT = ["2024", "2024-01-01", "true", "1.5", "[]", "{}", '["a"] #/../x', '""', "'a'", "a b"]
+
+
+@pytest.mark.parametrize("key", ["workload.trace", r'workload."tr\u0061ce"', '"workload.trace"', "workload . 'trace'"])
+@pytest.mark.parametrize("text", [".vault-token", *MEANT])
+def test_a_field_is_the_same_however_it_is_written(key: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wish_module, "check", lambda *_, **__: pytest.fail("a file was opened before the refusal"))
+    found, problems = checked(wish("quick", f"{key}={text}"))
+    assert found is None and [one.what.partition(":")[0] for one in problems] == ["workload.trace"]
+
+
+@pytest.mark.parametrize("table", ["published", "expected"])
+@pytest.mark.parametrize("written", ["{}", '"{}"', r"{}\u0065d", "twin.{}", "sweep.{}"])
+def test_figures_beside_the_run_are_not_brought_by_any_spelling(
+    table: str, written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wish_module, "check", lambda *_, **__: pytest.fail("a file was opened before the refusal"))
+    key = f'"{table[:-2]}\\u0065d"' if "u0065" in written else written.format(table)
+    for line in (f'{key}=[{{set={{"database.machine"="x.toml"}},value=1}}]', f"{key}.set=1", f"{key}=1"):
+        found, problems = checked(wish("adaptive-card", line))
+        assert found is None and any("figures beside the run" in one.what for one in problems), line
+
+
+@pytest.mark.parametrize("name", ["mysqld", "mariadbd", "mysqld-debug", "mysqld-5.7", "mariadbd-11.4", "mysqld8.0"])
+def test_a_server_is_named_by_its_name(name: str) -> None:
+    assert _why_not("database.binary", name) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["ls", "reboot", "mysqld_safe", "mysqld_multi", "mysql", "mysqldump", "mysqld ", "xmysqld", "mysqld-", "5"]
+)
+def test_no_other_program_is_started_from_a_page(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wish_module, "check", lambda *_, **__: pytest.fail("the program was asked for its version"))
+    for line in (
+        f"database.binary={name}x",
+        f'sweep.database.binary=["mysqld", "{name}"]',
+        f'database={{binary="{name}"}}',
+    ):
+        found, problems = checked(wish("tpcc-quick", SERVER, line))
+        assert found is None and ["mariadbd or mysqld" in one.what for one in problems] == [True], problems
 
 
 #: Statements of a page's own, as a whole workload.

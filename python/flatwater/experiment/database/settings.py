@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from flatwater.experiment.database.option_line import line_fault
 from flatwater.experiment.problem import Problem, quote, raise_problems
 
 #: Where the settings are in an experiment.
@@ -22,8 +23,6 @@ Setting = bool | int | float | str
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 #: No variable of MySQL or MariaDB has a longer name than 64, the limit of the columns of the tables that list them.
 _LONGEST_NAME = 64
-#: An option file's line may be 4,096 bytes long (MySQL's my_default.c).
-_LONGEST_TEXT = 4000
 #: System variables are at most unsigned 64-bit numbers.
 _LEAST, _MOST = -(2**63), 2**64 - 1
 
@@ -114,8 +113,10 @@ def value_fault(name: str, value: Any) -> tuple[str, str | None] | None:
         return f"must be a finite number, not {quote(value)}", None
     if isinstance(value, int) and not _LEAST <= value <= _MOST:
         return f"is more than any server takes: {quote(value)}", None
-    if isinstance(value, str) and not (value.isprintable() and len(value) <= _LONGEST_TEXT):
-        return f"must be one line of at most {_LONGEST_TEXT:,} printable characters, not {quote(value)}", None
+    if isinstance(value, str) and not value.isprintable():
+        return f"must be one line of printable characters, not {quote(value)}", None
+    if isinstance(value, str) and (fault := line_fault(name, value)):
+        return fault, None
     if isinstance(value, str) and is_path(value) and _bare(name) not in SLASHED:
         hint = "give a name without a slash; [database.storages] puts parts of a server on other storages"
         return f"may name a place outside the server's folder, {quote(value)}: {_PLACE}", hint
@@ -125,10 +126,10 @@ def value_fault(name: str, value: Any) -> tuple[str, str | None] | None:
 def is_path(text: str) -> bool:
     """Whether a server takes the text for more than the name of a file in its data directory, if it is of a file.
 
-    `~` alone is the home directory, and `..` the directory above (MySQL, mysys/mf_pack.c).
+    `~` and `~name` are home directories, and `..` is the directory above (MySQL, mysys/mf_pack.c).
     """
     text = text.strip()
-    return "/" in text or text in {"..", "~"}
+    return "/" in text or text == ".." or text.startswith("~")
 
 
 def holds_statements(name: str) -> bool:

@@ -12,7 +12,8 @@ from flatwater.experiment.problem import Table
 from flatwater.experiment.units import Seconds, Size
 
 
-def _path(value: Any) -> Any:
+def local_path(value: Any) -> Any:
+    """The path as it is used; what is no text stays."""
     # In `--set storage.path=~/x` the shell does not expand the ~, and a file has no shell.
     if isinstance(value, str) and (value == "~" or value.startswith("~/")):
         return str(expanded(value))
@@ -20,7 +21,7 @@ def _path(value: Any) -> Any:
 
 
 #: A path on this machine. A leading `~` is expanded.
-LocalPath = Annotated[str, BeforeValidator(_path), Field(min_length=1)]
+LocalPath = Annotated[str, BeforeValidator(local_path), Field(min_length=1)]
 
 
 class Fault(Table):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import tomllib
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +12,19 @@ from typing import Any
 from flatwater.errors import UserError
 from flatwater.experiment import CELLS_ASKED, Experiment, InvalidExperimentError, load
 from flatwater.experiment.database import settings
+from flatwater.experiment.overrides import meant
 from flatwater.experiment.paths import split_open
+from flatwater.experiment.storage.file import local_path
 from flatwater.runner.check import Checked, check
+from flatwater.server.binary import NAMES
 
 #: The most lines, and the most letters of one: the longest argument of a program is 128 KiB (execve(2)).
 LINES_MAX, LETTERS_MAX = 200, 8000
+_NO_DIRECTORY = "from a page the place of a storage is a directory that exists: no device, no file, no new name"
+_NO_SERVER = (
+    f"a program is not named by its path from a page, and only a server is named: {' or '.join(NAMES)}, also with a"
+    " version (mysqld-5.7), in the PATH of flatwater serve"
+)
 _TERMINAL = "on the command line only: `flatwater run` in a terminal"
 #: Statements that a server would run, and files of them: with the rights of flatwater's account they reach other files.
 _STATEMENTS = tuple(
@@ -26,7 +34,9 @@ _STATEMENTS = tuple(
 _WORDS = ("title", "about", "source", "tags", "report")
 #: Settings of a server that may have a slash and name no file.
 _NO_FILES = ("database.settings.default_time_zone",)
-#: The places of storages: nothing there that is not flatwater's is written (`overwrite` is refused).
+#: What a server's program is called, also beside another one of its kind: mysqld-debug, mysqld-5.7.
+_SERVER_NAME = re.compile(rf"(?:{'|'.join(NAMES)})(?:-debug|-?[0-9][0-9.]*)?", re.ASCII)
+#: The places of storages: directories. Nothing there that is not flatwater's is written (`overwrite` is refused).
 _PLACES = re.compile(r"(?:(?:cache\.)?storage|database\.storages\.[^.]+)\.path")
 #: Fields that open whatever file has the name, also one beside this server, without a slash.
 _FILES = (
@@ -110,8 +120,8 @@ def _why_not(field: str, value: Any) -> str | None:
         return "what is on a device, or in a file of yours, is not overwritten from a page"
     if field == "database.url" and value is not None:
         return "a load on a server of others is not started from a page"
-    if field == "database.binary" and isinstance(value, str) and "/" in value:
-        return "a program is not named by its path from a page; one that is in the PATH of flatwater serve, by its name"
+    if field == "database.binary" and isinstance(value, str) and not _SERVER_NAME.fullmatch(value):
+        return _NO_SERVER
     if field == "load.hosts":
         return "other hosts are not made to load anything from a page"
     field = field.removeprefix("twin.")
@@ -120,12 +130,22 @@ def _why_not(field: str, value: Any) -> str | None:
     table, entry = split_open(field)
     if (table == settings.TABLE and settings.holds_statements(entry)) or _is_of(field, _STATEMENTS):
         return "statements of your own are not run from a page" if value else None
-    free = _PLACES.fullmatch(field) or field in _NO_FILES or field.partition(".")[0] in _WORDS
+    if _PLACES.fullmatch(field) and isinstance(value, str) and value:
+        return None if _is_directory(value) else _NO_DIRECTORY
+    free = field in _NO_FILES or field.partition(".")[0] in _WORDS
     if not isinstance(value, str) or not value or free:
         return None
     if settings.is_path(value) or value.startswith("~") or _FILE_NAME.search(value) or field in _FILES:
         return "a file is not named by its path from a page, only the place of a storage (storage.path)"
     return None
+
+
+def _is_directory(written: str) -> bool:
+    """Whether a directory is there, seen without opening anything."""
+    try:
+        return stat.S_ISDIR(Path(local_path(written)).stat().st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _is_of(field: str, tables: Sequence[str]) -> bool:
@@ -142,15 +162,15 @@ def _values(experiment: Experiment) -> Iterator[tuple[str, Any]]:
 
 
 def _said(lines: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Each field of the lines with each of its values, as they are written: swept ones, and those of inline tables."""
+    """Each field of the lines with each of its values, as the run would read them: also swept ones, and inline tables.
+
+    A line that is no `FIELD=VALUE` has none. It is told as a mistake.
+    """
     for line in lines:
-        field, _, text = line.partition("=")
-        try:
-            value = tomllib.loads(f"value = {text}")["value"]
-        except (ValueError, RecursionError):
-            value = text
-        for name, inner in _flat(re.sub(r"[\s\"']", "", field), value):
-            yield name.removeprefix("sweep.").removeprefix("zip."), inner
+        field, values = meant(line)
+        for value in values if field else ():
+            for name, inner in _flat(field, value):
+                yield name.removeprefix("sweep.").removeprefix("zip."), inner
 
 
 def _flat(field: str, value: Any) -> Iterator[tuple[str, Any]]:
