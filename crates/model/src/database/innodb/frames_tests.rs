@@ -35,7 +35,7 @@ fn full(generation: &str, doublewrite: bool, clean: Option<usize>) -> Fleet {
             pool.end_read(frame);
         }
     }
-    for (at, frame) in pool.from_the_end(0).into_iter().enumerate() {
+    for (at, frame) in pool.oldest_first(0).into_iter().enumerate() {
         let (from, to) = log.append(100);
         pool.change(frame, from, to);
         if Some(at) == clean {
@@ -48,7 +48,7 @@ fn full(generation: &str, doublewrite: bool, clean: Option<usize>) -> Fleet {
 
 /// Pages that are being written.
 fn written(server: &Innodb) -> Vec<FrameId> {
-    server.pool.from_the_end(0).into_iter().filter(|frame| server.pool.is_writing(*frame)).collect()
+    server.pool.oldest_first(0).into_iter().filter(|frame| server.pool.is_writing(*frame)).collect()
 }
 
 /// Whether the thread goes on by itself after so long, and not before.
@@ -68,7 +68,7 @@ fn a_thread_evicts_a_clean_page_else_writes_one_and_searches_everywhere_then() {
         assert!(run.servers[0].take_frame(THREAD, WANTED, true).is_some(), "{generation}");
         let mut run = full(generation, true, Some(FIRST + 50));
         let server = &mut run.servers[0];
-        let end = server.pool.from_the_end(0)[0];
+        let end = server.pool.oldest_first(0)[0];
         assert!(server.take_frame(THREAD, WANTED, true).is_none(), "{generation}");
         assert_eq!((written(server), server.threads.counts().frame_waits), (vec![end], 1), "{generation}");
         assert!(!server.write_back.may_be_clean(0), "{generation}: others do not search the end in vain");
@@ -98,7 +98,7 @@ fn a_thread_that_searches_for_long_sleeps_before_each_further_page() {
 fn a_thread_sleeps_when_all_pages_are_being_written() {
     let mut run = full("mysql-5.7", true, None);
     let server = &mut run.servers[0];
-    for frame in server.pool.from_the_end(0) {
+    for frame in server.pool.oldest_first(0) {
         server.pool.begin_write(frame);
     }
     assert!(server.take_frame(THREAD, WANTED, true).is_none() && sleeps(server, 10_000_000));

@@ -35,7 +35,7 @@ fn full(frames: u32) -> Pool {
 
 impl Pool {
     /// An instance's frames from the least recently used one on.
-    pub(in super::super) fn from_the_end(&self, instance: usize) -> Vec<FrameId> {
+    pub(in super::super) fn oldest_first(&self, instance: usize) -> Vec<FrameId> {
         order_of(self, instance).into_iter().rev().map(|page| self.find(page).unwrap()).collect()
     }
 
@@ -64,7 +64,7 @@ fn order(pool: &Pool) -> Vec<PageNo> {
 }
 
 #[test]
-fn a_page_that_is_read_enters_at_three_eighths_from_the_end() {
+fn a_page_that_is_read_enters_at_three_eighths_oldest_first() {
     let mut pool = full(800);
     assert_eq!(pool.free(), 0);
     assert!(pool.admit(page(900), true).is_none());
@@ -112,7 +112,7 @@ fn only_clean_and_idle_pages_leave() {
 
 /// Lets the pages at these places, counted from the end of the list, have changes.
 fn change_at_end(pool: &mut Pool, places: impl Iterator<Item = usize>) {
-    let frames = pool.from_the_end(0);
+    let frames = pool.oldest_first(0);
     for (number, at) in places.enumerate() {
         let from = lsn(10 * number as u64 + 10);
         pool.change(frames[at], from, from + 5);
@@ -122,7 +122,7 @@ fn change_at_end(pool: &mut Pool, places: impl Iterator<Item = usize>) {
 #[test]
 fn a_search_goes_on_where_the_last_one_stopped() {
     let mut pool = full(800);
-    let before = pool.from_the_end(0);
+    let before = pool.oldest_first(0);
     let here = |pool: &Pool, at: usize| pool.find(pool.page(before[at])).is_some();
     change_at_end(&mut pool, (0..250).filter(|at| *at != 120 && *at != 180));
     assert!(!pool.evict_next(0, 100), "the first 100 are dirty");
@@ -145,7 +145,7 @@ fn a_search_goes_on_where_the_last_one_stopped() {
 #[test]
 fn a_page_is_written_for_its_frame_unless_a_clean_one_comes_first() {
     let mut pool = full(800);
-    let before = pool.from_the_end(0);
+    let before = pool.oldest_first(0);
     change_at_end(&mut pool, (0..100).filter(|at| *at != 2));
     assert_eq!(pool.next_replaceable(0), Some(Replaceable::Dirty(before[0])));
     pool.begin_write(before[1]);
@@ -154,7 +154,7 @@ fn a_page_is_written_for_its_frame_unless_a_clean_one_comes_first() {
     assert_eq!(pool.next_replaceable(0), Some(Replaceable::Dirty(before[3])));
     let mut written = full(5);
     change_at_end(&mut written, 0..5);
-    written.from_the_end(0).into_iter().for_each(|frame| written.begin_write(frame));
+    written.oldest_first(0).into_iter().for_each(|frame| written.begin_write(frame));
     assert_eq!(written.next_replaceable(0), None);
 }
 
