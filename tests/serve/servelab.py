@@ -118,7 +118,8 @@ class Lab:
     def watch(self, key: str) -> Events:
         """What a page of a run under way is sent."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        connection.request("GET", f"/run/{key}/events")
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token is not None else {}
+        connection.request("GET", f"/run/{key}/events", headers=headers)
         return Events(connection, connection.getresponse())
 
     def silent_viewer(self, key: str) -> socket.socket:
