@@ -27,6 +27,12 @@ def connected(lab: Lab, count: int) -> Iterator[list[socket.socket]]:
         ]
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is sent away for silence alone."""
+    monkeypatch.setattr(connections, "SILENT_S", 3600.0)
+
+
 def is_closed(one: socket.socket) -> bool:
     """Reads to the end; a server that goes on would be waited for."""
     with suppress(ConnectionResetError):
@@ -35,6 +41,7 @@ def is_closed(one: socket.socket) -> bool:
     return True
 
 
+@pytest.mark.usefixtures("patient")
 def test_who_has_no_token_takes_no_place_from_who_has(tmp_path: Path) -> None:
     with Lab([tmp_path], TOKEN, connections=8) as lab, connected(lab, 40) as silent:
         # Each new one takes the place of the one that was silent for longest.
@@ -43,6 +50,7 @@ def test_who_has_no_token_takes_no_place_from_who_has(tmp_path: Path) -> None:
         assert len(lab.connections) <= 8
 
 
+@pytest.mark.usefixtures("patient")
 def test_an_answer_under_way_is_never_cut_off_for_others(lab_of_a_run: tuple[Lab, str]) -> None:
     lab, key = lab_of_a_run
     watching = lab.watch(key)
