@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import socket
 import threading
@@ -17,13 +18,15 @@ from urllib.parse import urlencode
 
 import uvicorn
 
+from flatwater._engine import Histogram
 from flatwater.results import Result, create_result
 from flatwater.results.schema import CellPlan, Manifest
 from flatwater.serve.app import make_app
-from flatwater.serve.catalogue import Catalogue
+from flatwater.serve.catalogue import Catalogue, Query
 from flatwater.serve.guard import Access
 from flatwater.serve.hub import Hub
 from flatwater.serve.launch.launcher import Launcher
+from flatwater.serve.metrics import Metrics
 from flatwater.serve.port import open_port
 from flatwater.serve.server import configured
 from flatwater.serve.writers import Writers
@@ -201,3 +204,24 @@ def write_seconds(result: Result, first: int, count: int, cell: int = 0, **more:
 def write_event(result: Result, at_s: float, text: str) -> None:
     with result.cells[0].journal.open("a") as handle:
         handle.write(json.dumps({"event": {"time_s": at_s, "kind": "fault", "text": text}}) + "\n")
+
+
+def write_latencies(result: Result, at_s: float, latencies_us: list[int], phase: str = "measure") -> None:
+    """One more interval of a run, with a histogram."""
+    histogram = Histogram()
+    for latency_us in latencies_us:
+        histogram.record_ns(latency_us * 1000)
+    told = base64.b64encode(histogram.to_v2()).decode()
+    line = {"time_s": at_s, "start_s": at_s - 1, "phase": phase, "cpu_s": 0.1, "totals": {}, "counters": {}}
+    line |= {"metrics": {"workload.throughput": 3.0}, "histograms": {"read": told, "fsync": told}}
+    with result.cells[0].journal.open("a") as handle:
+        handle.write(json.dumps(line) + "\n")
+
+
+def told(metrics: Metrics, folder: Path) -> str:
+    """What is told of the runs under way in a folder."""
+    catalogue = Catalogue([folder])
+    catalogue.listing(Query())  # what it shows is read
+    text = metrics.text([one.place for one in catalogue.running()])
+    assert text.endswith("# EOF\n") and text.count("# EOF") == 1
+    return text

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servelab import started_run, write_seconds
-from test_metrics import told, write_latencies
+from servelab import started_run, told, write_latencies, write_seconds
 
 from flatwater.serve.grafana import SCHEMA_VERSION, WIDTH, dashboard
 from flatwater.serve.metrics import FAMILIES, Metrics, family

@@ -1,36 +1,12 @@
 from __future__ import annotations
 
-import base64
-import json
 import re
 from pathlib import Path
 
 import pytest
-from servelab import started_run, write_seconds
+from servelab import started_run, told, write_latencies, write_seconds
 
-from flatwater._engine import Histogram
-from flatwater.results import Result
-from flatwater.serve.catalogue import Catalogue, Query
 from flatwater.serve.metrics import BUCKETS_S, Metrics
-
-
-def write_latencies(result: Result, at_s: float, latencies_us: list[int], phase: str = "measure") -> None:
-    histogram = Histogram()
-    for latency_us in latencies_us:
-        histogram.record_ns(latency_us * 1000)
-    told = base64.b64encode(histogram.to_v2()).decode()
-    line = {"time_s": at_s, "start_s": at_s - 1, "phase": phase, "cpu_s": 0.1, "totals": {}, "counters": {}}
-    line |= {"metrics": {"workload.throughput": 3.0}, "histograms": {"read": told, "fsync": told}}
-    with result.cells[0].journal.open("a") as handle:
-        handle.write(json.dumps(line) + "\n")
-
-
-def told(metrics: Metrics, folder: Path) -> str:
-    catalogue = Catalogue([folder])
-    catalogue.listing(Query())  # what it shows is read
-    text = metrics.text([one.place for one in catalogue.running()])
-    assert text.endswith("# EOF\n") and text.count("# EOF") == 1
-    return text
 
 
 def buckets(text: str) -> dict[str, int]:

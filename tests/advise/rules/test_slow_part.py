@@ -7,7 +7,9 @@ from flatwater.advise.rule import Case
 from flatwater.advise.rules.slow_part import SlowPart
 from flatwater.analysis.bound import Finding
 from flatwater.analysis.bound.evidence import Layers, OwnDevice
+from flatwater.experiment.database.placed import Other
 from flatwater.experiment.database.placement import Holding, Part
+from flatwater.experiment.storage.modelled import RaidStorage
 
 EXPERIMENT = """
 [workload]
@@ -69,6 +71,25 @@ def test_commits_that_wait_for_a_log_on_a_slower_device(part: Part) -> None:
     told = RULE.advise(run(finding("fsync path", 0.9), own(part, 50)))
     assert told is not None
     assert "a sync takes" in told.evidence[0]
+
+
+@pytest.mark.parametrize("layers", [LAYERS, Layers("real", "real", "none", "modelled", "card")])
+def test_a_storage_of_the_experiment_that_is_slow(layers: Layers) -> None:
+    array = Other(RaidStorage(device="raid10-8"), ("doublewrite",), ("stock",))
+    busy = device("raid", busy_pct=99, queue_depth=8)
+    slow = case(
+        finding("device throughput", 1.0),
+        device=device("ssd", busy_pct=5),
+        own_devices=(OwnDevice("array", Holding(("doublewrite",), ("stock",)), busy, array),),
+        layers=layers,
+    )
+    told = RULE.advise(slow)
+    assert told is not None
+    assert told.change.overrides == (
+        'database.placement.doublewrite="storage"',
+        'database.placement.tables.stock="storage"',
+    )
+    assert told.finding.startswith("Sessions wait for the storage of the doublewrite, table stock (array)")
 
 
 def test_silent_where_the_data_are_no_faster_or_nobody_waits_for_the_part() -> None:

@@ -53,6 +53,50 @@ def test_a_modelled_run_tells_its_machine_its_settings_and_its_limits(tmp_path: 
     assert found.device.valid_pct is not None
 
 
+@pytest.mark.parametrize("database", ["server", "innodb-model"])
+def test_storages_of_parts_have_their_own_lines(tmp_path: Path, database: str) -> None:
+    """Each kind of a storage beside that of the data, real and modelled."""
+    modelled = database == "innodb-model"
+    busy = {"log": 35.0, "array": 97.0, "cold": 12.0}
+    storages: dict[str, dict[str, Any]] = {
+        "log": {"kind": "volume", "device": "ebs-gp2-100gib"} if modelled else {},
+        "array": {"kind": "raid", "device": "raid10-8"},
+        "cold": {"kind": "ssd", "device": "intel-x25-e"},
+    }
+    if not modelled:
+        for name, storage in storages.items():
+            storage |= {"path": f"/{name}", **({"real_time": True} if storage else {})}
+    placement = {"redo_log": "log", "binary_log": "log", "doublewrite": "array", "tables": {"stock": "cold"}}
+    asked = {
+        **MODELLED,
+        "database": {"kind": database, "storages": storages, "placement": placement},
+        "storage": MODELLED["storage"] if modelled else {"path": "/data"},
+    }
+    if modelled:
+        asked["database"] |= {"generation": "mysql-8.0", "machine": "dell-r900"}
+    else:
+        asked["workload"] = {"kind": "tpcc", "warehouses": 1}
+    more = {
+        f"storage.log_{'busy_pct' if modelled else 'utilisation_pct'}": column(busy["log"]),
+        "storage.array_member0_busy_pct": column(busy["array"]),
+        "storage.array_queue_depth": column(9.0),
+        "storage.cold_dies_busy_pct": column(busy["cold"]),
+        "storage.dies_busy_pct": column(1.0),
+    }
+    result = make_result(tmp_path / "run", [({}, 0, column(5.0))], more=more, experiment=asked, layers=LAYERS)
+    own = {one.name: one for one in read_evidence(result.cells[0]).own_devices}
+    assert {name: one.device.busy_pct.mean for name, one in own.items() if one.device.busy_pct is not None} == busy
+    assert own["array"].device.queue_depth is not None
+    assert own["log"].text == "the storage of the redo log, binary log (log)"
+    assert own["log"].put_back == (
+        'database.placement.redo_log="storage"',
+        'database.placement.binary_log="storage"',
+    )
+    assert own["cold"].put_back == ('database.placement.tables.stock="storage"',)
+    assert (own["log"].model is None) == (not modelled)
+    assert own["array"].model is not None
+
+
 def test_what_was_not_recorded_is_none(tmp_path: Path) -> None:
     found = read_evidence(make_result(tmp_path / "run", [({}, 0, column(5.0))]).cells[0])
     assert found.database is None

@@ -10,8 +10,6 @@ from flatwater.analysis.bound.evidence import OwnDevice
 from flatwater.analysis.bound.storage_time import fullest_own, writes_wait_text
 from flatwater.analysis.bound.unloaded import unloaded
 from flatwater.analysis.bound.words import duration
-from flatwater.errors import UserError
-from flatwater.experiment.device.load import load_device
 
 #: A log's device must sync for so many times as long as the data's before it is called slow (our choice).
 _SLOWER_MIN = 2.0
@@ -35,15 +33,13 @@ class SlowPart(Rule):
         return None
 
     def _of(self, own: OwnDevice, found: Finding, evidence: str) -> Advice:
-        parts = [f'database.{part}_device="none"' for part in own.holds.parts]
-        tables = [f'database.tables.{table}="none"' for table in own.holds.tables]
         return self.advice(
             f"Sessions wait for {own.text}, and the device of the data could do more.",
             Change(
                 "hardware",
                 "Put it on the device of the data, or on one that is as fast.",
                 (),
-                (*parts, *tables),
+                own.put_back,
             ),
             *dict.fromkeys((evidence, *found.evidence)),
             confidence="high",
@@ -74,10 +70,7 @@ def _slow_log(case: Case) -> tuple[OwnDevice, Finding, str] | None:
         own = _holder(case.evidence, part)
         if own is None:
             continue
-        try:
-            there = unloaded(load_device(own.name))
-        except UserError:
-            continue
+        there = unloaded(own.model) if own.model is not None else None
         if there is not None and there.sync_us >= _SLOWER_MIN * here.sync_us:
             text = f"a sync takes {duration(there.sync_us)} on {own.text}, {duration(here.sync_us)} on that of the data"
             return own, found, text

@@ -17,8 +17,12 @@ from typing import Annotated, Literal, get_origin, get_type_hints
 
 from flatwater.analysis.bound.line import Line, Values
 from flatwater.analysis.bound.redo import RedoLimits
-from flatwater.experiment import Experiment
+from flatwater.errors import UserError
+from flatwater.experiment import Experiment, ModelledStorage
+from flatwater.experiment.database.placed import MAIN, Other
 from flatwater.experiment.database.placement import Holding
+from flatwater.experiment.device import Device as DeviceFile
+from flatwater.experiment.device.load import load_device
 from flatwater.results.facts import MachineFacts
 from flatwater.results.health import CellHealth
 from flatwater.results.observation import Gap
@@ -198,19 +202,42 @@ class Device:
 
 @dataclass(frozen=True)
 class OwnDevice:
-    """A modelled device that parts of a server have to themselves. Series of layer `storage`, with a prefix."""
+    """A device that parts of a server have to themselves. Series of layer `storage`, with a prefix."""
 
-    #: Its name in `devices/`, or its path.
+    #: Its name in `devices/`, or its path; of `database.storages`, its name there.
     name: str
     holds: Holding
     device: Device
+    #: What `database.placement` puts on it; None for a device that only the model gives to parts of a server.
+    other: Other | None = None
 
     @property
     def text(self) -> str:
-        """`the device of the doublewrite buffer (disk-7200)`"""
+        """`the device of the doublewrite buffer (disk-7200)`, `the storage of the redo log, table stock (array)`"""
+        if self.other is not None:
+            return f"the storage of the {self.other.text} ({self.name})"
         words = {"log": "the redo log", "doublewrite": "the doublewrite buffer", "binlog": "the binary log"}
         held = [*(words[part] for part in self.holds.parts), *(f"table {table}" for table in self.holds.tables)]
         return f"the device of {' and '.join(held)} ({self.name})"
+
+    @property
+    def model(self) -> DeviceFile | None:
+        """How it is modelled; None for a real one, and for one whose file is not on this machine."""
+        if self.other is not None:
+            return self.other.storage.modelled_device if isinstance(self.other.storage, ModelledStorage) else None
+        try:
+            return load_device(self.name)
+        except UserError:
+            return None
+
+    @property
+    def put_back(self) -> tuple[str, ...]:
+        """The overrides of an experiment with which its parts are with the data."""
+        if self.other is not None:
+            fields = [*self.other.items, *(f"tables.{table}" for table in self.other.tables)]
+            return tuple(f'database.placement.{field}="{MAIN}"' for field in fields)
+        parts = [f"{part}_device" for part in self.holds.parts]
+        return tuple(f'database.{field}="none"' for field in [*parts, *(f"tables.{one}" for one in self.holds.tables)])
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ from flatwater.experiment import (
 )
 from flatwater.experiment.database.generation import generation_of, release_of
 from flatwater.experiment.database.innodb import InnodbModel
+from flatwater.experiment.database.placed import PlacedLayer
+from flatwater.experiment.database.placement import placed
 from flatwater.experiment.device.load import load_device
 from flatwater.results import Cell, CellSummary, Result, Series
 from flatwater.results.facts import MachineFacts
@@ -232,16 +234,26 @@ def _requests(reader: _Reader) -> Line | None:
 
 def _own_devices(experiment: Experiment | None, reader: _Reader) -> Iterator[OwnDevice]:
     asked = experiment.database if experiment is not None else None
-    if not isinstance(asked, InnodbModel):
-        return
-    for name, holds in asked.other_devices.items():
-        try:
-            kind = load_device(name).KIND
-        except UserError:
-            continue  # its file is not on this machine
-        prefix = f"{holds.name}_"
-        queue = reader.line("storage", f"{prefix}queue_depth")
-        yield OwnDevice(name, holds, Device(kind, busy_pct=_busy(kind, prefix, reader, "storage"), queue_depth=queue))
+    if isinstance(asked, InnodbModel):
+        for name, holds in asked.other_devices.items():
+            try:
+                kind = load_device(name).KIND
+            except UserError:
+                continue  # its file is not on this machine
+            yield OwnDevice(name, holds, _own_device(kind, f"{holds.name}_", reader))
+    if isinstance(asked, PlacedLayer):
+        held = placed(asked.placement)
+        for name, other in asked.others.items():
+            # Temporary files only: nothing that a bound looks at.
+            if name in held:
+                yield OwnDevice(name, held[name], _own_device(other.storage.kind, f"{name}_", reader), other)
+
+
+def _own_device(kind: str, prefix: str, reader: _Reader) -> Device:
+    queue = reader.line("storage", f"{prefix}queue_depth")
+    if kind == "file":
+        return Device(kind, busy_pct=reader.line("storage", f"{prefix}utilisation_pct"), queue_depth=queue)
+    return Device(kind, busy_pct=_busy(kind, prefix, reader, "storage"), queue_depth=queue)
 
 
 def _busy(kind: str, prefix: str, reader: _Reader, layer: str) -> Line | None:

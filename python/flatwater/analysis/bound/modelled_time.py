@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from flatwater.analysis.bound.evidence import Database, Device, Evidence
 from flatwater.analysis.bound.line import Line
 from flatwater.analysis.bound.unloaded import Unloaded, unloaded
-from flatwater.errors import UserError
 from flatwater.experiment import ModelledStorage
 from flatwater.experiment.database.innodb import InnodbModel
 from flatwater.experiment.database.placement import Part
 from flatwater.experiment.device import Device as DeviceFile
-from flatwater.experiment.device.load import load_device
 
 #: M/M/1: from here on an answer takes twenty times as long as it does alone, and the mean no longer says more.
 _BUSY_MAX = 0.95
@@ -64,13 +62,10 @@ def away_us(evidence: Evidence) -> float:
 def _own_sync_us(evidence: Evidence, part: Part, otherwise: float) -> float:
     """A sync of a log that has a device of its own."""
     own = next((one for one in evidence.own_devices if part in one.holds.parts), None)
-    if own is None:
+    if own is None or own.model is None:
         return otherwise
-    try:
-        # Its syncs come one after another: what keeps it busy is this log, and no queue before it.
-        found = unloaded(load_device(own.name))
-    except UserError:
-        return otherwise
+    # Its syncs come one after another: what keeps it busy is this log, and no queue before it.
+    found = unloaded(own.model)
     return otherwise if found is None else found.sync_us
 
 

@@ -13,6 +13,7 @@ import pytest
 from lab import Running
 from serverlab import OLTP, SMALL, ServerLab, made_in
 
+from flatwater.analysis.bound import read_evidence
 from flatwater.server import Binary
 from flatwater.server.placement.means import why_not
 
@@ -79,6 +80,8 @@ def test_each_part_is_where_it_was_put(servers: ServerLab, binary: Binary, other
     assert ran.cell["metrics"]["storage.log_write_bytes_per_s"]["mean"] >= 0
     told = ran.cell["layers"]["storage log"]
     assert all(item.replace("_", " ") in told for item in items)
+    own = read_evidence(ran.recorded).own_devices
+    assert [one.device.busy_pct is not None for one in own] == [True] * (items != ("temporary_files",))
     servers.check_clean()
     check_other_clean(other)
 
