@@ -21,6 +21,7 @@ from flatwater.results.agreement import Agreement
 from flatwater.results.digests import DIGESTS
 from flatwater.results.facts import MachineFacts
 from flatwater.results.journal_phases import events_of_journal, phases_of_journal
+from flatwater.results.merging import merge_parts
 from flatwater.results.phases import measured_samples, measured_span
 from flatwater.results.schema import (
     SCHEMA_VERSION,
@@ -227,7 +228,7 @@ class Result:
             files = [path for cell in done for path in sorted(cell.folder.glob("*.parquet"))]
             for name, order in (("series", "cell, layer, metric, time_s"), ("histograms", "cell, kind, time_s")):
                 parts = [path for path in files if path.name.startswith(f"{name}-")]
-                on_disk.merge_parts(parts, self.path / f"{name}.parquet", order)
+                merge_parts(parts, self.path / f"{name}.parquet", order)
         self.write_manifest(status)
         if status == "complete":
             # Comes last: a kill before this or during it leaves a complete result.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,14 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flatwater.errors import FlatwaterError, UserError
+from flatwater.errors import UserError
 from flatwater.results.schema import JournalLine
-from flatwater.results.started import resume_command
 
 #: Journal lines in one sorted part: bounds the memory for sealing a run of days.
 PART_LINES = 3600
-#: Rows of a Parquet row group: one metric of a day-long run is about one group.
-ROW_GROUP_ROWS = 131_072
 #: A part with at most this many rows is one group: a second group would cost more than it saves.
 SMALL_PART_ROWS = 4096
 #: The minimum of rows in a row group of a part, if there are so many: about a whole block of one metric.
@@ -36,8 +32,6 @@ DECODED_GROUPS_MAX = 4
 OPEN_FILES_MAX = 320
 #: Writers may shorten statistics of texts (64 bytes is common), so longer statistics prove nothing.
 STATISTICS_TEXT_MAX = 64
-#: Memory of DuckDB while it merges parts. The rest goes to a temporary file beside the result.
-MERGE_MEMORY = "512MB"
 
 #: Exceptions for a damaged Parquet file.
 UNREADABLE = (OSError, ValueError, pa.ArrowException)
@@ -237,34 +231,6 @@ def _write_table(table: pa.Table, path: Path, **options: Any) -> None:
     """Writes a new file. The rest of a killed run is not written to: it may be a link, or have other names."""
     path.unlink(missing_ok=True)
     pq.write_table(table, path, **options)
-
-
-def merge_parts(parts: list[Path], target: Path, order: str) -> None:
-    """Merges sorted parts into one sorted Parquet file, atomically, in bounded memory."""
-    import duckdb  # only sealing needs it, and reading must start fast
-
-    partial, spilled = target.with_suffix(".partial"), target.parent / "sealing"
-    partial.unlink(missing_ok=True)  # the rest of a killed run; if it is a link, its target is not written
-    try:
-        with duckdb.connect() as connection:
-            connection.execute(f"SET memory_limit='{MERGE_MEMORY}'")
-            connection.execute("SET temp_directory=?", [str(spilled)])
-            connection.execute("SET preserve_insertion_order=true")
-            connection.read_parquet([str(part) for part in parts]).order(order).write_parquet(
-                str(partial), compression="zstd", row_group_size=ROW_GROUP_ROWS
-            )
-        with partial.open("rb+") as written:
-            os.fsync(written.fileno())
-        partial.replace(target)
-    except duckdb.Error as error:
-        raise FlatwaterError(
-            f"cannot write {target.name}: {error}",
-            where=str(target.parent),
-            hint=f"make room there, then: {resume_command(target.parent)}",
-        ) from None
-    finally:
-        partial.unlink(missing_ok=True)
-        shutil.rmtree(spilled, ignore_errors=True)
 
 
 @dataclass(frozen=True)
