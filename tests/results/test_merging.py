@@ -11,7 +11,8 @@ from modelledlab import write_modelled
 from flatwater.errors import FlatwaterError
 from flatwater.results import open_result
 from flatwater.results.merging import merge_parts
-from flatwater.results.series import read_series, seal_journal
+from flatwater.results.sealed import read_series
+from flatwater.results.series import seal_journal
 
 ORDER = "cell, layer, metric, time_s"
 LEFT = ".flatwater-0123456789abcdef"

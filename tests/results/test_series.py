@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from flatwater.errors import FlatwaterError
 from flatwater.results.merging import merge_parts
+from flatwater.results.sealed import list_metrics, read_series
 from flatwater.results.series import (
     EMPTY,
     Series,
-    list_metrics,
     read_journal,
-    read_series,
     seal_journal,
 )
 

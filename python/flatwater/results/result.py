@@ -16,7 +16,7 @@ from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.owned import write_atomic
-from flatwater.results import series as on_disk
+from flatwater.results import sealed
 from flatwater.results.agreement import Agreement
 from flatwater.results.digests import DIGESTS
 from flatwater.results.facts import MachineFacts
@@ -32,7 +32,7 @@ from flatwater.results.schema import (
     Manifest,
     Phase,
 )
-from flatwater.results.series import Series
+from flatwater.results.series import Series, seal_journal
 from flatwater.results.stored import exists, read_file, read_json, validate
 
 #: File in the folder of a cell that is run again: the summary of the run before. While the cell runs, no other is kept.
@@ -128,7 +128,7 @@ class Cell:
 
     def seal(self) -> None:
         """Turns the journal into Parquet files, from which the series are then read."""
-        on_disk.seal_journal(self.index, self.journal, self.folder)
+        seal_journal(self.index, self.journal, self.folder)
         self._sealed = True
 
     def mark_sealed(self) -> None:
@@ -173,21 +173,21 @@ class Cell:
             # more memory.
             folder = Path(tempfile.mkdtemp(prefix="flatwater-"))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            on_disk.seal_journal(self.index, self.journal, folder)
+            seal_journal(self.index, self.journal, folder)
         return sorted(folder.glob("series-*.parquet"))
 
     def series(self, layer: str, metric: str) -> Series:
         """One recorded series over the whole cell; empty when it was not recorded."""
         try:
-            return on_disk.read_series(self._files, self.index, layer, metric)
-        except on_disk.UNREADABLE as error:
+            return sealed.read_series(self._files, self.index, layer, metric)
+        except sealed.UNREADABLE as error:
             raise UserError(f"cannot read the series: {error}", where=str(self.result.path)) from None
 
     def metrics(self) -> list[tuple[str, str]]:
         """The (layer, metric) pairs that were recorded."""
         try:
-            return on_disk.list_metrics(self._files, self.index)
-        except on_disk.UNREADABLE as error:
+            return sealed.list_metrics(self._files, self.index)
+        except sealed.UNREADABLE as error:
             raise UserError(f"cannot read the series: {error}", where=str(self.result.path)) from None
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pydantic
 
 from flatwater.errors import UserError
+from flatwater.results.foreign import NotRegularError, open_regular
 
 #: The limit for a JSON file: a hostile or damaged folder must not exhaust memory.
 JSON_BYTES_MAX = 256 * 1024 * 1024
@@ -40,11 +41,15 @@ def read_file(path: Path) -> bytes:
     Errors: UserError if it is no regular file (reading a FIFO would never end), or too large.
     """
     try:
-        if not path.is_file():
-            raise UserError("there is no such file" if not path.exists() else "it is not a file", where=str(path))
-        if path.stat().st_size > JSON_BYTES_MAX:
+        with open_regular(path) as handle:
+            found = handle.read(JSON_BYTES_MAX + 1)
+        if len(found) > JSON_BYTES_MAX:
             raise UserError(f"larger than {JSON_BYTES_MAX >> 20} MiB", where=str(path), hint="the result is damaged")
-        return path.read_bytes()
+        return found
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except NotRegularError as error:
+        raise UserError(str(error.strerror), where=str(path)) from None
     except OSError as error:
         raise UserError(f"cannot read it: {error.strerror}", where=str(path)) from None
 

@@ -168,4 +168,8 @@ def _moment(text: str, place: Place) -> datetime:
         found = datetime.fromisoformat(text)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
+        pass
+    try:
         return datetime.fromtimestamp(place.stamp[0][0] / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):  # a file of the year 10000
+        return datetime.fromtimestamp(0, UTC)
