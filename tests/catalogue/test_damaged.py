@@ -59,7 +59,9 @@ def test_half_of_a_character_in_the_machine(original: Path, tmp_path: Path, lab:
         assert arguments == ("trend",) or "runs/a" in ran.stdout
 
 
-@pytest.mark.parametrize("arguments", [("ls",), ("ls", "--json"), ("query", "select * from summary", "--in"), ("trend",)])
+@pytest.mark.parametrize(
+    "arguments", [("ls",), ("ls", "--json"), ("query", "select * from summary", "--in"), ("trend",)]
+)
 def test_every_verb_lists_the_others(many: Path, lab: Lab, arguments: tuple[str, ...]) -> None:
     ran = lab.flatwater(*arguments, many)
     assert ran.code == 0

@@ -10,11 +10,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from servelab import Lab, wait_for
 
 sys.path.append(str(Path(__file__).parents[1]))
 from damaged_results import VALUES, damaged
+from flatwater.results.sealed import GROUP_ROWS_MAX
 from flatwater.results.tags import change_tags
 from flatwater.serve import catalogue as catalogue_module
 from flatwater.serve.catalogue import PAGE_ROWS, Catalogue, Query
@@ -46,7 +48,27 @@ def _far_future(folder: Path) -> None:
     os.utime(folder / "flatwater.json", (FAR_S, FAR_S))
 
 
+def _bomb(folder: Path) -> None:
+    """A series of few bytes and many rows."""
+    whole = pq.read_table(folder / "series.parquet")
+    (folder / "series.parquet").unlink()
+    rows = whole.slice(0, 1).take([0] * (GROUP_ROWS_MAX + 1))
+    pq.write_table(rows, folder / "series.parquet", row_group_size=len(rows))
+
+
+def _endless(folder: Path) -> None:
+    """A run under way with a journal of one line, a terabyte of holes."""
+    _manifest(folder, status="running")
+    (folder / "series.parquet").unlink()
+    (folder / "summary.json").unlink()
+    (folder / "cells" / "0000").mkdir(parents=True)
+    with (folder / "cells" / "0000" / "journal.jsonl").open("wb") as handle:
+        handle.truncate(1 << 40)
+
+
 BAD: dict[str, Callable[[Path], object]] = {
+    "a series of few bytes and many rows": _bomb,
+    "a journal of a terabyte": _endless,
     "a folder that nobody may enter": _locked,
     "no time, and a file of the far future": _far_future,
     "a time before the year 1": lambda folder: _manifest(folder, created_at="0001-01-01T00:00:00+23:59"),
@@ -67,7 +89,11 @@ def test_a_bad_folder_is_a_bad_row(two_results: Path, tmp_path: Path, bad: str) 
         page = lab.ask("/")
         assert page.status == 200
         assert key_of(tmp_path / "runs" / "good") in page.text
-        for address in ("/published", "/trend", "/metrics", f"/run/{key_of(tmp_path / 'runs' / 'bad')}"):
+        bad_run, good_run = (f"/run/{key_of(tmp_path / 'runs' / name)}" for name in ("bad", "good"))
+        for address in (
+            *("/published", "/trend", "/metrics", bad_run, f"{bad_run}/sparkline.svg", f"{bad_run}/events"),
+            f"/compare?run={good_run[5:]}&run={bad_run[5:]}",
+        ):
             assert b"Internal Server Error" not in lab.ask(address).body
         # The background still reads what comes.
         shutil.copytree(two_results / "one", tmp_path / "runs" / "new")

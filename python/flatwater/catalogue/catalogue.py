@@ -118,7 +118,7 @@ def _tables_of(runs: list[str], stamps: list[str], rows: list[Rows], left_out: d
             sound.append(at)
         except _NOT_HELD as error:
             left_out[run] = _damaged(error)
-    return of_rows(*([some[at] for at in sound] for some in (runs, stamps, rows)))
+    return of_rows([runs[at] for at in sound], [stamps[at] for at in sound], [rows[at] for at in sound])
 
 
 def _damaged(error: Exception) -> str:

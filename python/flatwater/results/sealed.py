@@ -71,7 +71,7 @@ class _SeriesFile:
             # The file that was opened, whatever has its name meanwhile.
             opened = f"/proc/self/fd/{handle.fileno()}"
             metadata = pq.read_metadata(opened)
-            require_series(metadata, path.name)
+            _require_series(metadata, path.name)
             self.parquet = pq.ParquetFile(opened, metadata=metadata, read_dictionary=["layer", "metric"])
         self.groups = [_promise(metadata.row_group(index)) for index in range(metadata.num_row_groups)]
 
@@ -98,7 +98,13 @@ class _SeriesFile:
         return _decode(self, index)
 
 
-def require_series(metadata: Any, name: str) -> None:
+def check_series(path: Path) -> None:
+    """Refuses what is no file of series that a run wrote, by what it says of itself. Errors: `UNREADABLE`."""
+    with open_regular(path) as handle:
+        _require_series(pq.read_metadata(f"/proc/self/fd/{handle.fileno()}"), path.name)
+
+
+def _require_series(metadata: Any, name: str) -> None:
     """Refuses a file that has not the columns of series, or more rows than a run writes. Errors: ValueError."""
     schema = metadata.schema.to_arrow_schema()
     if schema.names != SERIES_SCHEMA.names or not all(map(_is_of, schema.types, SERIES_SCHEMA.types)):
@@ -133,7 +139,7 @@ def _promise(group: Any) -> _Group | None:
     low, high = [], []
     for column in range(3):
         statistics = group.column(column).statistics
-        if statistics is None or not statistics.has_min_max:
+        if statistics is None or not statistics.has_min_max or statistics.null_count:
             return None
         low.append(statistics.min)
         high.append(statistics.max)

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -17,6 +18,9 @@ from flatwater.errors import UserError
 from flatwater.results.foreign import NotRegularError, open_regular
 from flatwater.results.schema import JournalLine
 
+#: Bytes of a line of a journal at most: flatwater's have some 10 KB.
+LINE_BYTES_MAX = 8 * 1024 * 1024
+_DAMAGED = "the result was damaged after it was written; a resumed run keeps it aside"
 #: Journal lines in one sorted part: bounds the memory for sealing a run of days.
 PART_LINES = 3600
 #: A part with at most this many rows is one group: a second group would cost more than it saves.
@@ -79,10 +83,19 @@ def read_journal(path: Path) -> Iterator[JournalLine]:
     except FileNotFoundError:
         return
     with handle:
-        for number, raw in enumerate(handle, 1):
+        for number in count(1):
+            raw = handle.readline(LINE_BYTES_MAX + 1)
+            if len(raw) > LINE_BYTES_MAX:
+                raise line_too_long(number, path)
             if not raw.endswith(b"\n"):
                 return
             yield journal_line(raw, number, path)
+
+
+def line_too_long(number: int, path: Path) -> UserError:
+    """The error for a line that no run wrote; it need not have been read to its end."""
+    what = f"line {number} is longer than {LINE_BYTES_MAX >> 20} MiB, which no run writes"
+    return UserError(what, where=str(path), hint=_DAMAGED)
 
 
 def journal_line(raw: bytes, number: int, path: Path) -> JournalLine:
@@ -93,7 +106,7 @@ def journal_line(raw: bytes, number: int, path: Path) -> JournalLine:
         raise UserError(
             f"line {number} is not JSON: {error}",
             where=str(path),
-            hint="the result was damaged after it was written; a resumed run keeps it aside",
+            hint=_DAMAGED,
         ) from None
     if not _is_journal_line(line):
         raise UserError(f"line {number} is no interval and no event", where=str(path))
