@@ -50,6 +50,7 @@ BORDERS = {
     "results/importers/keeping.py": 2,
     # What dask tells of workers and events.
     "runner/executors/dask.py": 1,
+    "runner/executors/relay.py": 5,
     "runner/executors/scheduler.py": 6,
     # What the engine tells a user's flushing policy.
     "runner/stack/database/modelled/policy.py": 1,

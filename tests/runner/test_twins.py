@@ -11,13 +11,14 @@ from flatwater.errors import UserError
 from flatwater.experiment import Experiment, iter_cells, make_experiment, to_toml
 from flatwater.experiment.database import InnodbModel
 from flatwater.experiment.database.login import Login
+from flatwater.experiment.sweep import Sweep
 from flatwater.results import CellSummary, create_result
 from flatwater.results.facts import MachineFacts
 from flatwater.results.schema import CellPlan, Manifest
 from flatwater.runner import twins
 from flatwater.runner.progress import Reporter
-from flatwater.runner.twins import warn_of_twins, with_cores_of, with_measured_cores
-from flatwater.server import Attached, Local
+from flatwater.runner.twins import warn_of_twins, with_measured_server, with_server_of
+from flatwater.server import Attached, Binary, Local
 
 
 class Noted(Reporter):
@@ -42,10 +43,21 @@ def experiment(database: dict[str, Any], url: str | None = None) -> Experiment:
     )
 
 
-def cores(of: Experiment) -> int:
+def twin_of(of: Experiment) -> InnodbModel:
     twin = list(iter_cells(of))[1].experiment.database
     assert isinstance(twin, InnodbModel)
-    return twin.hardware.cores
+    return twin
+
+
+def cores(of: Experiment) -> int:
+    return twin_of(of).hardware.cores
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server that flatwater would start: a MySQL 5.7."""
+    binary = Binary(Path("/usr/sbin/mysqld"), "mysql", (5, 7, 22), "5.7.22")
+    monkeypatch.setattr(twins, "find_server", lambda binary_name: binary)
 
 
 @pytest.mark.parametrize(
@@ -64,9 +76,9 @@ def test_its_cores_are_those_of_the_measured_machine(
     database: dict[str, Any], url: str | None, machine: MachineFacts, expected: int, noted: bool
 ) -> None:
     reporter = Noted()
-    found = with_measured_cores(experiment(database, url), machine, reporter)
+    found = with_measured_server(experiment(database, url), machine, reporter)
     assert cores(found) == expected
-    assert [("cores = N" in note) for note in reporter.notes] == [True] * noted
+    assert ["cores = N" in note for note in reporter.notes if "generation" not in note] == [True] * noted
 
 
 @pytest.mark.parametrize(
@@ -95,18 +107,40 @@ def test_a_server_is_here_if_its_process_is(
     monkeypatch.setattr(twins, "describe", described)
     monkeypatch.setattr(twins, "find_local", lambda login, server: local)
     reporter = Noted()
-    assert cores(with_measured_cores(experiment({}, url), {"cores": 6}, reporter)) == expected
+    found = with_measured_server(experiment({}, url), {"cores": 6}, reporter)
+    assert cores(found) == expected
     why = "nobody listens" if local is None else local.why_not
-    assert [why in note for note in reporter.notes] == [True] * (expected == 16)
+    assert [why in note for note in reporter.notes if "cores" in note] == [True] * (expected == 16)
+    told = [note for note in reporter.notes if "generation" in note]
+    assert (twin_of(found).generation, len(told)) == (("percona-5.5", 1) if local is None else ("mysql-8.0", 0))
+
+
+def test_its_generation_is_the_servers() -> None:
+    reporter = Noted()
+    found = twin_of(with_measured_server(experiment({}), {"cores": 6}, reporter))
+    assert (found.generation, reporter.notes) == ("mysql-5.7", [])
+    asked = twin_of(with_measured_server(experiment({"generation": "mysql-5.6"}), {"cores": 6}, reporter))
+    assert (asked.generation, reporter.notes) == ("mysql-5.6", [])
+
+
+def test_which_server_is_not_known_when_cells_have_several() -> None:
+    reporter = Noted()
+    sweep = Sweep(grid={"database.binary": ["mysqld", "mariadbd"]})
+    several = experiment({}).model_copy(update={"sweep": sweep})
+    found = with_measured_server(several, {"cores": 6}, reporter)
+    assert found.twin is not None and "generation" not in found.twin.database
+    (note,) = reporter.notes
+    assert "cells have different servers" in note and 'generation = "..."' in note
 
 
 def test_a_resumed_run_has_the_same_twin() -> None:
     import tomllib
 
-    first = with_measured_cores(experiment({}), {"cores": 6}, Noted())
+    first = with_measured_server(experiment({}), {"cores": 6}, Noted())
     stored = tomllib.loads(to_toml(first))
-    assert to_toml(with_cores_of(experiment({}), stored)) == to_toml(first)
-    assert cores(with_cores_of(experiment({"cores": 2}), stored)) == 2
+    assert to_toml(with_server_of(experiment({}), stored)) == to_toml(first)
+    assert cores(with_server_of(experiment({"cores": 2}), stored)) == 2
+    assert twin_of(with_server_of(experiment({"generation": "mysql-8.0"}), stored)).generation == "mysql-8.0"
 
 
 @pytest.mark.parametrize(("twin", "warned"), [(100.0, False), (200.0, False), (201.0, True), (49.0, True)])

@@ -26,7 +26,7 @@ from flatwater.runner.executors.executor import Took
 from flatwater.runner.interrupt import Interrupt, watch_signals
 from flatwater.runner.progress import Reporter
 from flatwater.runner.relative import fill_relative
-from flatwater.runner.twins import warn_of_twins, with_cores_of, with_measured_cores
+from flatwater.runner.twins import warn_of_twins, with_measured_server, with_server_of
 
 #: A result is read as a whole: the summaries of more cells than this, at some 12 KB each, are larger than the largest
 #: JSON that is read (`results.stored.SUMMARY_BYTES_MAX`).
@@ -72,7 +72,7 @@ def run_experiment(
         if resume and (out / "flatwater.json").exists():
             alone.enter_context(run_alone(out))
         result = _reopen_result(experiment, out) if resume else None
-        experiment = with_cores_of(experiment, result.experiment) if result is not None else experiment
+        experiment = with_server_of(experiment, result.experiment) if result is not None else experiment
         if result is not None and result.manifest.status == "complete":
             gone = sum(cell.summary is None for cell in result.cells)
             if gone:
@@ -84,7 +84,7 @@ def run_experiment(
         try:
             machine = describe_machine() | executor.open(experiment, reporter)
             if result is None:
-                experiment = with_measured_cores(experiment, machine, reporter)
+                experiment = with_measured_server(experiment, machine, reporter)
             # Until here nothing is made, and Ctrl-C ends the run at once.
             with watch_signals() as interrupt:
                 if result is None:
@@ -137,7 +137,7 @@ def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
     if not (out / "flatwater.json").exists():
         return None
     result = open_result(out)
-    experiment = with_cores_of(experiment, result.experiment)
+    experiment = with_server_of(experiment, result.experiment)
     if (out / "experiment.toml").read_text(errors="replace") != to_toml(experiment):
         raise UserError(
             f"{out} holds another experiment",

@@ -1,4 +1,4 @@
-"""Modelled twins of measured cells: the machine that they stand on, and whether they are near what was measured."""
+"""Modelled twins of measured cells: of which server and machine, and whether they are near what was measured."""
 
 from __future__ import annotations
 
@@ -6,49 +6,84 @@ import json
 from collections.abc import Iterator, Mapping
 
 from flatwater.analysis.twin_doubts import level_doubt
-from flatwater.errors import FlatwaterError, Interrupted
+from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment
-from flatwater.experiment.database import Server
+from flatwater.experiment.database import InnodbModel, Server
+from flatwater.experiment.database.generation import generation_of
 from flatwater.experiment.database.innodb import CORES
-from flatwater.experiment.twin import FIELD
+from flatwater.experiment.twin import FIELD, Twin
 from flatwater.results import Cell, Result
 from flatwater.results.facts import MachineFacts
 from flatwater.runner.progress import Reporter
-from flatwater.server import describe, find_local
+from flatwater.server import describe, find_local, find_server
+
+#: Of `[twin.database]`, what the measured server says, each with the fields by which a user says it himself.
+_SAID = {"cores": {"cores", "machine"}, "generation": {"generation"}}
+#: Fields that, swept, let each cell have another server.
+_SERVERS = {"database", "database.binary", "database.url"}
 
 
-def with_measured_cores(experiment: Experiment, machine: MachineFacts, reporter: Reporter) -> Experiment:
-    """The experiment with the cores of the measured machine for its twin, unless it gives a machine or cores itself.
+def with_measured_server(experiment: Experiment, machine: MachineFacts, reporter: Reporter) -> Experiment:
+    """The experiment with the server's generation and the cores of its machine for its twin, as far as it gives none.
 
-    They are then part of the experiment, so a resumed run has the same twin. Of a server on another host nothing is
-    known: a note says so.
+    They are then part of the experiment, so a resumed run has the same twin. A note says what is not known: the cores
+    of another host, and the generation of a server that cannot be asked.
     """
-    twin = experiment.twin
-    if twin is None or {"cores", "machine"} & set(twin.database) or not isinstance(experiment.database, Server):
+    twin, server = experiment.twin, experiment.database
+    if twin is None or not isinstance(server, Server):
         return experiment
-    cores = _cores(machine)
-    why = _why_elsewhere(experiment.database, machine) or ("its workers have different ones" if cores is None else "")
-    if why or cores is None:
-        reporter.note(
-            f"warning: the cores of the server's machine are not known ({why}), and its twin has {CORES}: "
-            "give [twin.database] cores = N"
-        )
-        return experiment
-    database = {**twin.database, "cores": cores}
-    return experiment.model_copy(update={"twin": twin.model_copy(update={"database": database})})
+    said: dict[str, object] = {}
+    if not _SAID["cores"] & set(twin.database):
+        cores = _cores(machine)
+        why = _why_elsewhere(server, machine) or ("its workers have different ones" if cores is None else "")
+        if why or cores is None:
+            reporter.note(
+                f"warning: the cores of the server's machine are not known ({why}), and its twin has {CORES}: "
+                "give [twin.database] cores = N"
+            )
+        else:
+            said["cores"] = cores
+    if not _SAID["generation"] & set(twin.database):
+        try:
+            said["generation"] = _generation(experiment, server)
+        except Interrupted:
+            raise
+        except FlatwaterError as error:
+            usual = InnodbModel.model_fields["generation"].default
+            reporter.note(
+                f"warning: the server's generation is not known ({error.what}), and its twin is a {usual}: "
+                'give [twin.database] generation = "..."'
+            )
+    return _with(experiment, twin, said)
 
 
-def with_cores_of(experiment: Experiment, stored: Mapping[str, object]) -> Experiment:
-    """The experiment with the cores that the twin of a result (its `experiment.toml`) was given when the run began."""
+def with_server_of(experiment: Experiment, stored: Mapping[str, object]) -> Experiment:
+    """The experiment with what the twin of a result (its `experiment.toml`) was given when the run began."""
     twin = experiment.twin
     table = stored.get("twin")
     database = table.get("database") if isinstance(table, dict) else None
-    cores = database.get("cores") if isinstance(database, dict) else None
-    if twin is None or cores is None or {"cores", "machine"} & set(twin.database):
+    if twin is None or not isinstance(database, dict):
         return experiment
-    return experiment.model_copy(
-        update={"twin": twin.model_copy(update={"database": {**twin.database, "cores": cores}})}
-    )
+    given = set(twin.database)
+    said = {name: database[name] for name, by in _SAID.items() if name in database and not by & given}
+    return _with(experiment, twin, said)
+
+
+def _with(experiment: Experiment, twin: Twin, said: Mapping[str, object]) -> Experiment:
+    if not said:
+        return experiment
+    return experiment.model_copy(update={"twin": twin.model_copy(update={"database": {**twin.database, **said}})})
+
+
+def _generation(experiment: Experiment, server: Server) -> str:
+    """The generation that models a server. Errors: FlatwaterError, if it is not known."""
+    if _SERVERS & set(experiment.sweep.fields):
+        raise UserError("its cells have different servers")
+    if server.address is None:
+        binary = find_server(server.binary)
+        return generation_of(binary.flavour, binary.version_text)
+    attached = describe(server.login())
+    return generation_of(attached.flavour, attached.version_text)
 
 
 def warn_of_twins(experiment: Experiment, result: Result, reporter: Reporter) -> None:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from cases import case, database, finding
+from cases import case, database, experiment, finding
 
 from flatwater.advise.rule import Case
 from flatwater.advise.rules.doublewrite import Doublewrite
@@ -56,3 +57,18 @@ def test_silent_where_it_is_off_writes_nothing_or_does_not_matter() -> None:
     assert rule.advise(run(doublewrite_pages_per_s=None)) is None
     assert rule.advise(run(bound=finding("CPU"))) is None
     assert rule.advise(run(pages_read_per_s=20_000)) is None, "reads fill the device"
+
+
+def test_silent_where_it_is_on_another_storage_than_the_pages() -> None:
+    placed = """
+        workload = { kind = "tpcc", warehouses = 1 }
+        storage = { path = "/data" }
+        [database]
+        kind = "server"
+        placement = { doublewrite = "apart" }
+        storages = { apart = { path = "/srv/apart" } }
+    """
+    there = run()
+    assert Doublewrite().advise(there) is not None
+    there = replace(there, evidence=replace(there.evidence, experiment=experiment(placed)))
+    assert Doublewrite().advise(there) is None

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from cases import case, database, device, experiment, finding, on_storage, served
 
@@ -18,6 +20,21 @@ kind = "innodb-model"
 [storage]
 kind = "ssd"
 device = "{device}"
+"""
+
+
+PLACED = """
+[workload]
+kind = "tpcc"
+warehouses = 1
+[database]
+kind = "server"
+[database.placement]
+{part} = "apart"
+[database.storages.apart]
+path = "/srv/apart"
+[storage]
+path = "/data"
 """
 
 
@@ -67,3 +84,12 @@ def test_silent_of_protected_cards_of_a_log_elsewhere_and_of_a_served_load() -> 
     assert PowerLossProtection().advise(on_model("intel-910-200")) is None
     assert PowerLossProtection().advise(on_model("intel-x25-m", 'log_device = "raid10-8"')) is None
     assert PowerLossProtection().advise(served(on_drive(2500, 110))) is None
+
+
+@pytest.mark.parametrize(("part", "advised"), [("redo_log", False), ("doublewrite", True)])
+def test_commits_do_not_wait_for_the_drive_of_the_data_when_the_log_is_placed_elsewhere(
+    part: str, advised: bool
+) -> None:
+    own = replace(on_drive(2500, 110).evidence, experiment=experiment(PLACED.format(part=part)))
+    told = PowerLossProtection().advise(replace(on_drive(2500, 110), evidence=own))
+    assert (told is not None) == advised

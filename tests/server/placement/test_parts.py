@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,24 @@ def test_each_server_has_its_own_setting_for_the_doublewrite_buffer(
     placing = Placing({"doublewrite": "fast"})
     placing.require(server, {})
     assert Parts.below(placing, {"fast": Path("/fast")}).lines(server, Path("/data"), {}) == line
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "placed"),
+    [
+        ((5, 7, 22), {"innodb_undo_tablespaces": "0"}, False),
+        ((5, 7, 22), {"innodb_undo_tablespaces": "3"}, True),
+        # It has no such option: its undo logs are in files of their own.
+        ((9, 7, 4), {"innodb_undo_directory": "./"}, True),
+    ],
+)
+def test_undo_logs_are_placed_if_they_have_files_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, version: tuple[int, int, int], options: Mapping[str, str], placed: bool
+) -> None:
+    server = replace(binary(monkeypatch, version, **options), flavour="mysql")
+    placing = Placing({"undo_logs": "fast"})
+    if placed:
+        placing.require(server, {})
+    else:
+        with pytest.raises(UserError, match="in the system tablespace"):
+            placing.require(server, {})

@@ -47,6 +47,9 @@ def test_by_default_all_but_temporary_files_are_with_the_data() -> None:
         "binary_log": ["/data"],
         "temporary_files": ["/tmp", "/data/#innodb_temp", "/data/ibtmp1"],
     }
+    # MySQL 9.7 has no such variable, and undo logs in files of their own.
+    mysql_9_7 = {name: value for name, value in DEFAULTS["mysql-8.0"].items() if name != "innodb_undo_tablespaces"}
+    assert [str(place) for place in told_places(mysql_9_7, DATA)["undo_logs"]] == ["/data"]
     # Without undo tablespaces, the folder of undo logs holds nothing.
     assert told("mariadb-10.11") == with_data | {"temporary_files": ["/tmp", "/var/tmp", "/data/ibtmp1"]}
 

@@ -82,6 +82,12 @@ impl Generation {
         matches!(self, Self::Cleaner(generation) if generation.serves_log())
     }
 
+    /// Whether a search of an LRU list for a page that can give its frame begins where the last one stopped (LRUItr): MySQL
+    /// since 5.7.
+    pub const fn searches_go_on(self) -> bool {
+        self.cleaner_serves_log() && !self.is_mariadb()
+    }
+
     /// Whether changes are appended to the log's buffer while another part of it is written, and written while another
     /// part is synced; before, a writer holds the log.
     pub const fn appends_while_it_writes(self) -> bool {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flatwater.advise.advice import Advice, Elsewhere
+from flatwater.advise.apart import parts_apart
 from flatwater.advise.dialect import Dialect
 from flatwater.advise.requests import writes_pages
 from flatwater.advise.rule import Case, Rule
@@ -34,7 +35,7 @@ class Doublewrite(Rule):
             return None
         if not writes_pages(case.evidence):
             return None  # reads fill the device
-        if any("doublewrite" in one.holds.parts for one in case.evidence.own_devices):
+        if "doublewrite" in parts_apart(case.evidence):
             return None  # it is not written to the device of the data
         change = server.change(_text(server), {_NAME: _off(server, case.evidence.layers.database == "real")})
         if change is None:

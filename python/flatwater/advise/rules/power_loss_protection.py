@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flatwater.advise.advice import Advice, Change
+from flatwater.advise.apart import parts_apart
 from flatwater.advise.host import medium, modelled_device, storage_facts
 from flatwater.advise.rule import Case, Rule
 from flatwater.advise.storage import ARRAY_OF_LOGS, LOGS_ON_AN_ARRAY
@@ -39,9 +40,9 @@ class PowerLossProtection(Rule):
         shown = _of_model(device) if isinstance(device, SsdDevice) else _of_drive(case)
         if shown is None:
             return None
+        if "log" in parts_apart(case.evidence):
+            return None  # commits wait for another storage
         database = case.evidence.experiment.database if case.evidence.experiment is not None else None
-        if isinstance(database, InnodbModel) and database.log_is_apart:
-            return None
         overrides = (f'database.log_device="{ARRAY_OF_LOGS}"',) if isinstance(database, InnodbModel) else ()
         return self.advice(
             "Commits wait for flash without power-loss protection: a sync ends in the cells, and not in a safe cache.",

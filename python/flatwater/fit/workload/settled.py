@@ -49,8 +49,8 @@ def unsettled(cells: Sequence[CountedCell]) -> str | None:
 def _noise(cells: Sequence[CountedCell]) -> float:
     """Standard deviation of a window's redo a transaction, as a share of it.
 
-    It is that of the steps from a window to the next, which a slow fall hardly changes; by their median, which a cell that
-    falls fast does not change.
+    It is that of the steps from a window to the next, which a slow fall hardly changes; by their median, which one cell
+    that falls fast does not change.
     """
     steps = [
         abs(_redo([one]) - _redo([after])) / _redo(cell.windows)

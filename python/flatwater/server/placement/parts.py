@@ -234,7 +234,8 @@ def _other_than(names: set[str]) -> Callable[[str], bool]:
 
 def _why_not_with(item: str, binary: Binary, settings: Mapping[str, str]) -> tuple[str, str] | None:
     told = {**binary.options(), **settings}
-    if item == "undo_logs" and told.get("innodb_undo_tablespaces", "0") == "0":
+    # A MySQL without this option (9.7) has files of its own for them, always.
+    if item == "undo_logs" and told.get("innodb_undo_tablespaces") == "0":
         return (
             f"the undo logs of {binary.title} are in the system tablespace unless they have files of their own",
             "database.settings.innodb_undo_tablespaces = 3, or place system_tablespace",

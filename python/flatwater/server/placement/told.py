@@ -50,8 +50,9 @@ def _files(variables: Mapping[str, str], base: Path, name: str) -> Iterator[Path
 
 
 def _undo_logs(variables: Mapping[str, str], data: Path) -> Iterator[Path]:
-    # Without files of their own they are in the system tablespace, whatever the folder.
-    if _is_on(variables, "innodb_undo_tablespaces"):
+    # Without files of their own they are in the system tablespace, whatever the folder. A MySQL without this variable
+    # (9.7) always has such files; servers before MySQL 5.6 have no folder for them either.
+    if "innodb_undo_tablespaces" not in variables or _is_on(variables, "innodb_undo_tablespaces"):
         yield from _folders(variables, data, "innodb_undo_directory")
 
 

@@ -17,13 +17,13 @@ impl Innodb {
                 Owner::Master => self.run_master(),
                 Owner::Cleaner => self.end_cleaner_stage(),
                 Owner::Checkpoint => self.log.end_checkpoint(&mut self.host),
+                Owner::Reader(thread) => self.host.wake(thread),
                 Owner::Thread(thread) => self.end_flush(thread, ended.written, ended.skipped),
             }
         }
     }
 
-    /// What a thread wrote itself, or let others write, is written: its pass over the flush lists, or its batch for free
-    /// pages. A thread in need of room in the log waits for everybody's batches, and looks again if it could not write in
+    /// What a thread wrote itself, or let others write, for room in the log is written. At the synchronous age it waits for everybody's batches, and looks again if it could not write in
     /// all instances.
     fn end_flush(&mut self, thread: ThreadNo, written: u64, skipped: bool) {
         if self.threads.get(thread).end_flush(written, skipped) {

@@ -1,8 +1,8 @@
 //! One server and its clients under way: the components, and what goes from one to another.
 //!
 //! Each component owns its state and knows none of the others but those that it is handed. Here is only what takes several
-//! of them: `transactions.rs` lets a thread do its transaction, with `pages.rs` for the pages that it uses and `logs.rs` for
-//! its changes and its commit; `flush.rs` is what is written in the background; `warm_up.rs` what was before the run;
+//! of them: `transactions.rs` lets a thread do its transaction, with `pages.rs` for the pages that it uses, `frames.rs`
+//! for their frames and `logs.rs` for its changes and its commit; `flush.rs` is what is written in the background; `warm_up.rs` what was before the run;
 //! `observe.rs` what is recorded of it.
 
 use super::background::{Background, Rounds, SECOND_NS};
@@ -25,6 +25,7 @@ use super::write_back::{Doublewrite, WriteBack};
 use crate::storage::Ended;
 
 mod flush;
+mod frames;
 mod logs;
 mod observe;
 mod pages;

@@ -2,22 +2,8 @@
 
 use super::super::ids::{AreaNo, FrameId, PageNo, ThreadNo};
 use super::super::touches::{Touch, What};
-use super::super::write_back::{Kind, Owner};
 use super::Innodb;
-
-/// How much of the end of the LRU list is looked at for pages that can be evicted, before more are written
-/// (BUF_LRU_FREE_SEARCH_LEN of MySQL 5.5, with read-ahead areas of 64 pages).
-pub(super) const SEARCHED: u32 = 133;
-/// How much a thread of a server with a page cleaner looks at (BUF_LRU_SEARCH_SCAN_THRESHOLD).
-const SEARCHED_BESIDE_CLEANER: u32 = 100;
-/// How far a thread that wants a frame searches for a page that it can evict: so many pages, and a tenth of the pool more
-/// each time it comes back (buf_LRU_free_from_common_LRU_list).
-const SEARCH_FIRST: u32 = 100;
-const SEARCH_MORE: u32 = 10;
-/// Pages at the end of the LRU list that should be free or clean; and how many more are written when they are not
-/// (BUF_FLUSH_FREE_BLOCK_MARGIN and BUF_FLUSH_EXTRA_MARGIN).
-const MARGIN: u32 = 69;
-const MARGIN_EXTRA: u32 = 117;
+use super::frames::SEARCHED;
 
 impl Innodb {
     /// A page that a thread uses, where `run_hits` has left it. False: the thread waits, and tries again.
@@ -114,90 +100,6 @@ impl Innodb {
         }
     }
 
-    /// A frame for a page: a free one, else that of a clean page near the end of the LRU list. None: pages must be
-    /// written first, by this thread if nobody does it yet.
-    fn take_frame(&mut self, thread: ThreadNo, page: PageNo, reading: bool) -> Option<FrameId> {
-        let instance = self.pool.instance_of(page);
-        let found = self.pool.free_of(instance) > 0
-            || if self.spec.generation.has_cleaner() {
-                self.find_frame_beside_cleaner(thread, instance)
-            } else {
-                self.find_frame(thread, instance)
-            };
-        if !found {
-            return None;
-        }
-        if !self.spec.generation.has_cleaner() {
-            self.threads.get(thread).end_search();
-        }
-        self.pool.admit(page, reading)
-    }
-
-    /// No frame is free. True: one is now. False: the thread waits for a batch.
-    fn find_frame(&mut self, thread: ThreadNo, instance: usize) -> bool {
-        let size = self.pool.size() / self.pool.instances() as u64;
-        let pages = SEARCH_FIRST + self.threads.get(thread).searches() * (size as u32 / SEARCH_MORE);
-        if self.pool.evict_one(instance, pages) {
-            return true;
-        }
-        self.threads.get(thread).search_further(SEARCH_MORE);
-        self.threads.note_frame_wait();
-        let Self { write_back, pool, host, .. } = self;
-        write_back.wait_for_free(thread, instance);
-        if !write_back.is_freeing(instance) {
-            let pages = u64::from(MARGIN + MARGIN_EXTRA);
-            write_back.start_batch(instance, Kind::Lru, pages, Owner::Nobody, pool, host);
-        }
-        false
-    }
-
-    /// No frame is free, in a server with a page cleaner. True: one is now. False: the thread waits for the cleaner, or writes
-    /// one page by itself.
-    fn find_frame_beside_cleaner(&mut self, thread: ThreadNo, instance: usize) -> bool {
-        if self.pool.evict_one(instance, SEARCHED_BESIDE_CLEANER) {
-            return true;
-        }
-        self.threads.note_frame_wait();
-        if self.spec.generation.is_mariadb() {
-            self.write_back.wait_for_free(thread, instance);
-            self.wake_cleaner();
-            return false;
-        }
-        // The cleaner is woken since 5.7; the thread writes one page by itself all the same, with a doublewrite of its own
-        // (buf_flush_single_page_from_LRU).
-        if self.spec.generation.cleaner_serves_log() {
-            self.wake_cleaner();
-        }
-        let Self { write_back, pool, host, .. } = self;
-        write_back.start_batch(instance, Kind::Single, 1, Owner::Thread(thread), pool, host);
-        false
-    }
-
-    /// After a read: sees to it that the next ones in its instance find a page to evict (buf_flush_free_margin). True: the
-    /// thread waits.
-    pub(super) fn make_margin(&mut self, thread: ThreadNo, instance: usize) -> bool {
-        if self.spec.generation.has_cleaner() || self.pool.free_of(instance) >= u64::from(MARGIN) {
-            return false;
-        }
-        let free = self.pool.free_of(instance) as u32;
-        let evictable = self.pool.replaceable(instance, SEARCHED, MARGIN - free) + free;
-        if evictable >= MARGIN {
-            return false;
-        }
-        let waits = self.spec.generation.readers_wait_for_margin();
-        let Self { write_back, pool, host, .. } = self;
-        if write_back.is_freeing(instance) {
-            if waits {
-                write_back.wait_for_free(thread, instance);
-            }
-            return waits;
-        }
-        let owner = if waits { Owner::Thread(thread) } else { Owner::Nobody };
-        let pages = u64::from(MARGIN + MARGIN_EXTRA - evictable);
-        write_back.start_batch(instance, Kind::Lru, pages, owner, pool, host);
-        waits
-    }
-
     /// Reads those pages of an extent that are not in memory.
     fn read_extent(&mut self, area: AreaNo) {
         if self.read_ahead.keeps_off(self.pool.size()) {
@@ -219,7 +121,7 @@ impl Innodb {
             return true;
         }
         let instance = self.pool.instance_of(page);
-        if self.pool.free_of(instance) == 0 && !self.pool.evict_one(instance, SEARCHED) {
+        if self.pool.free_of(instance) == 0 && !self.evict_clean(instance, SEARCHED) {
             return false;
         }
         let Some(frame) = self.pool.admit(page, true) else { return false };

@@ -8,7 +8,7 @@ use super::super::threads::ahead::{Ahead, STEP};
 use super::super::touches::{Touch, What};
 use super::super::write_back::SHARED_PAGES;
 use super::Innodb;
-use super::pages::SEARCHED;
+use super::frames::SEARCHED;
 use crate::storage::{Command, Operation};
 
 /// Transactions of a warm-up at most, for pools that never become full.

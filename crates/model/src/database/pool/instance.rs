@@ -10,6 +10,16 @@ pub(super) const OLD_EIGHTHS: u64 = 3;
 /// How far the border between young and old may be off before it is moved (BUF_LRU_OLD_TOLERANCE).
 pub(super) const OLD_TOLERANCE: u64 = 20;
 
+/// A search of an LRU list by threads that need a frame: it goes on where the one before it stopped (LRUItr of MySQL 5.7's
+/// buf0buf.h).
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Search {
+    /// For a clean page (lru_scan_itr).
+    Clean,
+    /// For a page that is clean or can be written (single_scan_itr).
+    Any,
+}
+
 /// One of the pool's instances.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
@@ -19,6 +29,8 @@ pub(super) struct Instance {
     /// Where the old sublist begins.
     old_head: FrameId,
     old: u64,
+    /// Where each search that goes on does so; `NONE`: at the end.
+    searched: [FrameId; 2],
     /// Its dirty pages, in the order of their oldest change.
     flush: List,
     /// All pages that are older than this one in the flush list are being written; `NONE`: all pages in it are.
@@ -37,6 +49,7 @@ impl Instance {
             lru: List::EMPTY,
             old_head: FrameId::NONE,
             old: 0,
+            searched: [FrameId::NONE; 2],
             flush: List::EMPTY,
             idle: FrameId::NONE,
             evicted: 0,
@@ -75,6 +88,19 @@ impl Instance {
     /// The page that was not used for the longest time, or `NONE`.
     pub(super) const fn least_recent(&self) -> FrameId {
         self.lru.tail()
+    }
+
+    /// The page with which a search goes on, or `NONE`: where it stopped if that is among the old pages still, else at
+    /// the end of the list (LRUItr::start).
+    pub(super) fn search_from(&self, search: Search, frames: &[Frame]) -> FrameId {
+        let at = self.searched[search as usize];
+        let is_old = frames.get(at.index()).is_some_and(|page| page.flags & OLD != 0);
+        if is_old { at } else { self.lru.tail() }
+    }
+
+    /// A search stops before this page; `NONE`: at the young end of the list.
+    pub(super) const fn end_search(&mut self, search: Search, before: FrameId) {
+        self.searched[search as usize] = before;
     }
 
     /// The dirty page with the oldest change, or `NONE`.
@@ -161,6 +187,11 @@ impl Instance {
             self.old_head = page.lru.older;
         }
         self.old -= u64::from(page.flags & OLD != 0);
+        for at in &mut self.searched {
+            if *at == frame {
+                *at = page.lru.newer;
+            }
+        }
         self.lru.remove(frame, &mut Lru(frames));
     }
 

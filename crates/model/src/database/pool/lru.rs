@@ -2,7 +2,17 @@
 
 use super::super::ids::{FrameId, PageNo};
 use super::Pool;
-use super::frames::{BUSY, DIRTY, Frame, HERE, OLD, READING, UNUSED};
+use super::frames::{BUSY, DIRTY, Frame, HERE, OLD, READING, UNUSED, WRITING};
+use super::instance::Search;
+
+/// A page that can give its frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Replaceable {
+    /// It was clean: its frame is free.
+    Evicted,
+    /// It has to be written first.
+    Dirty(FrameId),
+}
 
 impl Pool {
     /// Takes a free frame for a page that is read (`reading`) or made anew. It goes to the middle of the list, and to
@@ -93,12 +103,46 @@ impl Pool {
         clean.is_some()
     }
 
-    /// Evicts clean pages among the last `scan` of an instance's list until `wanted` frames are free. Returns how many
-    /// dirty pages it passed.
-    pub(in super::super) fn evict_to(&mut self, instance: usize, wanted: u64, scan: u32) -> u64 {
+    /// Evicts the next clean page among `scan` of an instance's list, from where the last such search stopped. False when
+    /// there is none.
+    pub(in super::super) fn evict_next(&mut self, instance: usize, scan: u32) -> bool {
+        let clean = self.search(instance, Search::Clean, scan, |flags| flags & BUSY == 0);
+        if let Some(frame) = clean {
+            self.evict(frame);
+        }
+        clean.is_some()
+    }
+
+    /// The next page of an instance's list that can give its frame, from where the last such search stopped: a clean page
+    /// is evicted. None when all are being read or written.
+    pub(in super::super) fn next_replaceable(&mut self, instance: usize) -> Option<Replaceable> {
+        let frame = self.search(instance, Search::Any, u32::MAX, |flags| flags & (READING | WRITING) == 0)?;
+        if self.frames[frame.index()].flags & DIRTY != 0 {
+            return Some(Replaceable::Dirty(frame));
+        }
+        self.evict(frame);
+        Some(Replaceable::Evicted)
+    }
+
+    fn search(&mut self, instance: usize, search: Search, scan: u32, wanted: impl Fn(u8) -> bool) -> Option<FrameId> {
+        let mut next = self.instances[instance].search_from(search, &self.frames);
+        let mut pages = (0..scan).map_while(|_| {
+            let frame = next;
+            let page = self.frames.get(frame.index())?;
+            next = page.lru.newer;
+            Some((frame, page.flags))
+        });
+        let found = pages.find(|(_, flags)| wanted(*flags)).map(|(frame, _)| frame);
+        self.instances[instance].end_search(search, next);
+        found
+    }
+
+    /// Evicts clean pages among the last `scan` of an instance's list until `wanted` frames are free, or it has passed
+    /// `most` dirty pages. Returns how many dirty pages it passed.
+    pub(in super::super) fn evict_to(&mut self, instance: usize, wanted: u64, scan: u32, most: u64) -> u64 {
         let (mut frame, mut dirty) = (self.instances[instance].least_recent(), 0);
         for _ in 0..scan {
-            if frame == FrameId::NONE || self.free_of(instance) >= wanted {
+            if frame == FrameId::NONE || self.free_of(instance) >= wanted || dirty == most {
                 break;
             }
             let page = self.frames[frame.index()];

@@ -19,6 +19,7 @@ mod prefetch;
 use frames::{Content, Frame, HERE, OLD, READING, UNUSED, WRITING};
 use instance::Instance;
 use lists::Links;
+pub(super) use lru::Replaceable;
 
 /// Most instances that servers take (MAX_BUFFER_POOLS).
 pub(super) const MAX_INSTANCES: u32 = 64;

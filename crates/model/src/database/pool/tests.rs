@@ -34,6 +34,11 @@ fn full(frames: u32) -> Pool {
 }
 
 impl Pool {
+    /// An instance's frames from the least recently used one on.
+    pub(in super::super) fn oldest_first(&self, instance: usize) -> Vec<FrameId> {
+        order_of(self, instance).into_iter().rev().map(|page| self.find(page).unwrap()).collect()
+    }
+
     /// Panics where the lists, the flags and the areas' bits say different things of a page.
     pub(in super::super) fn check(&self) {
         let listed: u64 = (0..self.instances()).map(|instance| order_of(self, instance).len() as u64).sum();
@@ -59,7 +64,7 @@ fn order(pool: &Pool) -> Vec<PageNo> {
 }
 
 #[test]
-fn a_page_that_is_read_enters_at_three_eighths_from_the_end() {
+fn a_page_that_is_read_enters_at_three_eighths_oldest_first() {
     let mut pool = full(800);
     assert_eq!(pool.free(), 0);
     assert!(pool.admit(page(900), true).is_none());
@@ -103,6 +108,54 @@ fn only_clean_and_idle_pages_leave() {
     pool.make_oldest(ends[1]);
     let first = pool.page(ends[1]);
     assert!(pool.evict_one(0, 1) && pool.find(first).is_none());
+}
+
+/// Lets the pages at these places, counted from the end of the list, have changes.
+fn change_at_end(pool: &mut Pool, places: impl Iterator<Item = usize>) {
+    let frames = pool.oldest_first(0);
+    for (number, at) in places.enumerate() {
+        let from = lsn(10 * number as u64 + 10);
+        pool.change(frames[at], from, from + 5);
+    }
+}
+
+#[test]
+fn a_search_goes_on_where_the_last_one_stopped() {
+    let mut pool = full(800);
+    let before = pool.oldest_first(0);
+    let here = |pool: &Pool, at: usize| pool.find(pool.page(before[at])).is_some();
+    change_at_end(&mut pool, (0..250).filter(|at| *at != 120 && *at != 180));
+    assert!(!pool.evict_next(0, 100), "the first 100 are dirty");
+    assert!(pool.evict_next(0, 100));
+    assert_eq!((here(&pool, 120), here(&pool, 180)), (false, true));
+    assert!(pool.evict_next(0, 60) && !here(&pool, 180));
+    // The page with which it would go on moves to the young end: it goes on with the one behind.
+    pool.touch(before[181], 0);
+    assert!(!pool.evict_next(0, 68), "182 to 249");
+    assert!(pool.evict_next(0, 1) && !here(&pool, 250));
+    // A page behind it becomes clean: it comes there when it has left the old pages.
+    pool.begin_write(before[0]);
+    pool.end_write(before[0]);
+    assert!(pool.evict_next(0, 800) && here(&pool, 0) && !here(&pool, 251));
+    let searches = (0..500).take_while(|_| here(&pool, 0) && pool.evict_next(0, 1)).count();
+    assert!(!here(&pool, 0) && searches < 100, "{searches} searches");
+    pool.check();
+}
+
+#[test]
+fn a_page_is_written_for_its_frame_unless_a_clean_one_comes_first() {
+    let mut pool = full(800);
+    let before = pool.oldest_first(0);
+    change_at_end(&mut pool, (0..100).filter(|at| *at != 2));
+    assert_eq!(pool.next_replaceable(0), Some(Replaceable::Dirty(before[0])));
+    pool.begin_write(before[1]);
+    assert_eq!(pool.next_replaceable(0), Some(Replaceable::Evicted), "the one before it is being written");
+    assert_eq!((pool.find(pool.page(before[2])), pool.free()), (None, 1));
+    assert_eq!(pool.next_replaceable(0), Some(Replaceable::Dirty(before[3])));
+    let mut written = full(5);
+    change_at_end(&mut written, 0..5);
+    written.oldest_first(0).into_iter().for_each(|frame| written.begin_write(frame));
+    assert_eq!(written.next_replaceable(0), None);
 }
 
 #[test]
@@ -152,7 +205,7 @@ fn an_area_is_in_one_instance() {
 proptest! {
     /// Whatever happens, each instance's list holds each page once, its old part is three eighths of it, and counts agree.
     #[test]
-    fn counts_agree(steps in prop::collection::vec((0u8..6, 0u32..400), 0..2000), instances in 1u32..4) {
+    fn counts_agree(steps in prop::collection::vec((0u8..8, 0u32..400), 0..2000), instances in 1u32..4) {
         let mut pool = Pool::new(400, 161, instances);
         let mut newest = lsn(1);
         for (what, number) in steps {
@@ -166,6 +219,13 @@ proptest! {
                 (0 | 1, Some(frame)) => pool.touch(frame, 0),
                 (2 | 3, Some(frame)) if !pool.is_writing(frame) => { pool.change(frame, newest, newest + 5); newest += 5; }
                 (4, _) => if let Some(frame) = pool.oldest_dirty(instance) { pool.begin_write(frame); },
+                // As threads do that need a frame for a page.
+                (6 | 7, None) => {
+                    if pool.free_of(instance) == 0 {
+                        if what == 6 { pool.evict_next(instance, 9); } else { pool.next_replaceable(instance); }
+                    }
+                    pool.admit(page, false);
+                }
                 (5, Some(frame)) if pool.is_writing(frame) => { pool.end_write(frame); pool.make_oldest(frame); }
                 _ => {}
             }

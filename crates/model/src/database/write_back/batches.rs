@@ -30,8 +30,8 @@ pub(in super::super) enum Kind {
     },
     /// Those at the end of the LRU list.
     Lru,
-    /// One page at the end of the LRU list, which its thread writes by itself, past the batches.
-    Single,
+    /// This page, which its thread writes by itself for its frame, past the batches.
+    Single(FrameId),
 }
 
 /// Who waits for the end of a batch or a pass.
@@ -40,7 +40,10 @@ pub(in super::super) enum Owner {
     Nobody,
     Master,
     Cleaner,
+    /// A thread that needs room in the log.
     Thread(ThreadNo),
+    /// A thread that needs a frame.
+    Reader(ThreadNo),
     Pass(PassId),
     /// Of no batch: the files that a checkpoint waits for.
     Checkpoint,
@@ -101,6 +104,9 @@ struct Instance {
     list_waiters: Vec<ThreadNo>,
     /// Threads that wait for a free page.
     free_waiters: Vec<ThreadNo>,
+    /// A thread that searched the end of the LRU list found no clean page, and no batch has chosen its pages since
+    /// (try_LRU_scan is false).
+    none_clean: bool,
 }
 
 /// The batches of all instances.
@@ -142,6 +148,11 @@ impl Batches {
         if kind == Kind::Lru { under_way.lru.is_some() } else { under_way.list.is_some() }
     }
 
+    /// Whether a batch for free frames has pages of an instance to choose still (init_flush).
+    pub(super) fn is_choosing(&self, instance: usize) -> bool {
+        self.instances[instance].lru.is_some_and(|id| !self.batches[id].chosen)
+    }
+
     /// Starts a batch; its instance must have none of its kind (but of single pages).
     pub(super) fn start(&mut self, instance: usize, kind: Kind, pages: u64, owner: Owner) -> BatchId {
         let id = self.batches.insert(Batch {
@@ -161,7 +172,7 @@ impl Batches {
         match kind {
             Kind::List { .. } => self.instances[instance].list = Some(id),
             Kind::Lru => self.instances[instance].lru = Some(id),
-            Kind::Single => {}
+            Kind::Single(_) => {}
         }
         id
     }
@@ -180,14 +191,14 @@ impl Batches {
             }
             let first = match batch.kind {
                 Kind::Lru => pool.dirty_at_end(batch.instance, LRU_DEPTH),
-                Kind::Single => pool.dirty_at_end(batch.instance, u32::MAX),
+                Kind::Single(frame) => Some(frame),
                 Kind::List { limit_lsn, .. } => {
                     pool.oldest_dirty(batch.instance).filter(|frame| pool.oldest_lsn_of(*frame) < limit_lsn)
                 }
             }?;
             // A single page goes alone, and a young page would not go along with itself.
             let alone = match batch.kind {
-                Kind::Single => true,
+                Kind::Single(_) => true,
                 Kind::Lru => !pool.is_old(first),
                 Kind::List { .. } => false,
             };
@@ -212,6 +223,9 @@ impl Batches {
     pub(super) fn end_choice(&mut self, id: BatchId) -> Progress {
         let batch = &mut self.batches[id];
         batch.chosen = true;
+        if !matches!(batch.kind, Kind::Single(_)) {
+            self.instances[batch.instance].none_clean = false;
+        }
         batch.progress()
     }
 
@@ -274,7 +288,7 @@ impl Batches {
                     go_on_after(thread, batch.written > 0, host);
                 }
             }
-            Kind::Single => {}
+            Kind::Single(_) => {}
         }
         Ended { owner: batch.owner, written: batch.written, skipped: false }
     }
@@ -296,6 +310,17 @@ impl Batches {
     /// Whether threads wait for free frames.
     pub(super) fn has_free_waiters(&self) -> bool {
         self.instances.iter().any(|instance| !instance.free_waiters.is_empty())
+    }
+
+    /// Whether a clean page may be at the end of an instance's LRU list.
+    pub(super) fn may_be_clean(&self, instance: usize) -> bool {
+        !self.instances[instance].none_clean
+    }
+
+    /// A thread has searched the end of an instance's LRU list and found no clean page (`clean`: false), or a batch had none
+    /// to write there.
+    pub(super) fn set_may_be_clean(&mut self, instance: usize, clean: bool) {
+        self.instances[instance].none_clean = !clean;
     }
 
     /// Frames have become free: threads that want one look again.

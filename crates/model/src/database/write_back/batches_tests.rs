@@ -88,10 +88,10 @@ fn a_batch_for_free_frames_takes_old_neighbours_only() {
 }
 
 #[test]
-fn a_single_page_is_the_last_dirty_one_and_goes_alone() {
+fn a_single_page_goes_alone() {
     let mut own = pool(0..100, &[40, 41, 42]);
-    let last = own.dirty_at_end(0, u32::MAX).unwrap();
-    assert_eq!(choose(&mut own, 2, Kind::Single, 1), [own.page(last).number()]);
+    let frame = own.find(page(41)).unwrap();
+    assert_eq!(choose(&mut own, 2, Kind::Single(frame), 1), [41]);
 }
 
 #[test]

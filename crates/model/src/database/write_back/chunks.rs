@@ -102,7 +102,7 @@ impl WriteBack {
         self.batches.note_written(batch);
         let kind = self.batches.kind(batch);
         self.counts.count(kind);
-        if matches!(kind, Kind::Lru | Kind::Single) {
+        if matches!(kind, Kind::Lru | Kind::Single(_)) {
             pool.make_oldest(frame);
             if self.evicts {
                 pool.evict_one(pool.instance_of(pool.page(frame)), 1);

@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 use super::events::Event;
+use super::generation::{CleanerGeneration, Generation};
 use super::host::Host;
 use super::ids::{BatchId, Lsn, PAGE_BYTES, PassId, ThreadNo, WriterId};
 use super::pool::Pool;
@@ -59,7 +60,7 @@ impl Counts {
                 self.adaptive += 1;
             }
             Kind::List { sync: true, .. } => self.sync += 1,
-            Kind::Lru | Kind::Single => {
+            Kind::Lru | Kind::Single(_) => {
                 self.flushed_lru += 1;
                 self.lru += 1;
             }
@@ -69,6 +70,11 @@ impl Counts {
 
 /// Batches for free frames leave a list of so many pages alone (BUF_LRU_MIN_LEN). MariaDB: or of a twentieth of a small pool.
 const LRU_MIN_LEN: u64 = 256;
+
+/// Pages of a batch for free frames of MySQL 5.6, of which it makes one after another, as threads may wait for the end of
+/// one (PAGE_CLEANER_LRU_BATCH_CHUNK_SIZE).
+const LRU_CHUNK: u64 = 100;
+const MYSQL_56: Generation = Generation::Cleaner(CleanerGeneration::Mysql56);
 
 /// The length of an LRU list that batches for free frames leave alone.
 fn lru_least(spec: &Spec) -> u64 {
@@ -95,6 +101,8 @@ pub(super) struct WriteBack {
     lru_most: u64,
     lru_least: u64,
     lru_scans_all: bool,
+    /// Pages of one of the batches in which it goes over the list.
+    lru_chunk: u64,
     /// A page that is written for its frame is evicted at once.
     evicts: bool,
     /// Batches and passes that have ended, whose owners are to be told.
@@ -120,6 +128,7 @@ impl WriteBack {
             lru_most: if generation.is_mariadb() { settings.innodb_io_capacity_max.max(1) } else { u64::MAX },
             lru_least: lru_least(spec),
             lru_scans_all: generation.is_mariadb(),
+            lru_chunk: if generation == MYSQL_56 { LRU_CHUNK } else { u64::MAX },
             evicts: generation.has_cleaner(),
             ended: VecDeque::new(),
             counts: Counts::default(),
@@ -134,6 +143,21 @@ impl WriteBack {
     /// Whether a batch for free frames is under way in an instance.
     pub(super) fn is_freeing(&self, instance: usize) -> bool {
         self.batches.is_under_way(instance, Kind::Lru)
+    }
+
+    /// Whether a batch for free frames has pages of an instance to choose still.
+    pub(super) fn is_choosing(&self, instance: usize) -> bool {
+        self.batches.is_choosing(instance)
+    }
+
+    /// Whether a clean page may be at the end of an instance's LRU list.
+    pub(super) fn may_be_clean(&self, instance: usize) -> bool {
+        self.batches.may_be_clean(instance)
+    }
+
+    /// A thread has searched the end of an instance's LRU list and found no clean page.
+    pub(super) fn note_none_clean(&mut self, instance: usize) {
+        self.batches.set_may_be_clean(instance, false);
     }
 
     /// A thread waits until a frame of an instance is free.
@@ -162,7 +186,8 @@ impl WriteBack {
         pool: &mut Pool,
         host: &mut Host,
     ) {
-        let pass = self.passes.start(kind, each, width, owner);
+        let rounds = if kind == Kind::Lru { each.div_ceil(self.lru_chunk) } else { 1 };
+        let pass = self.passes.start(kind, each, rounds, width, owner);
         self.run_pass(pass, pool, host);
     }
 
@@ -182,6 +207,8 @@ impl WriteBack {
             if pages > 0 {
                 self.passes.begin_batch(pass);
                 self.start_batch(instance, kind, pages, Owner::Pass(pass), pool, host);
+            } else {
+                self.batches.set_may_be_clean(instance, true);
             }
         }
     }
@@ -192,7 +219,7 @@ impl WriteBack {
     fn free_frames(&mut self, instance: usize, depth: u64, pool: &mut Pool, host: &mut Host) -> u64 {
         let above_least = pool.data_of(instance).saturating_sub(self.lru_least);
         let scan = if self.lru_scans_all { above_least } else { above_least.min(depth) };
-        let dirty = pool.evict_to(instance, depth, u32::try_from(scan).unwrap_or(u32::MAX));
+        let dirty = pool.evict_to(instance, depth, u32::try_from(scan).unwrap_or(u32::MAX), self.lru_chunk);
         if pool.free_of(instance) > 0 {
             self.batches.wake_free_waiters(instance, host);
         }
@@ -211,7 +238,7 @@ impl WriteBack {
     ) {
         let batch = self.batches.start(instance, kind, pages, owner);
         let queue = self.writers.queue(instance, kind);
-        if kind == Kind::Single {
+        if matches!(kind, Kind::Single(_)) {
             let writer = self.writers.insert_single(queue, !self.doubles());
             self.fill(writer, &mut VecDeque::from([batch]), pool, host);
         } else {

@@ -193,16 +193,17 @@ fn a_chunk_is_cut_short_by_a_batch_that_has_no_page_left() {
 
 #[test]
 fn a_page_that_is_written_for_its_frame_is_evicted_by_servers_with_a_cleaner() {
-    for (generation, kind, free) in [("percona-5.5", Kind::Lru, 1999), ("mysql-5.7", Kind::Single, 2000)] {
+    for (generation, single, free) in [("percona-5.5", false, 1999), ("mysql-5.7", true, 2000)] {
         let mut server = Server::new(&[("/generation", generation.into())], &[5]);
         let frame = server.pool.find(PageNo::new(5)).unwrap();
+        let kind = if single { Kind::Single(frame) } else { Kind::Lru };
         server.pool.wait(frame, ThreadNo::new(8));
         let Server { write_back, pool, host, .. } = &mut server;
-        write_back.start_batch(0, kind, 1, Owner::Thread(ThreadNo::new(2)), pool, host);
+        write_back.start_batch(0, kind, 1, Owner::Reader(ThreadNo::new(2)), pool, host);
         server.post(200);
         server.answer_all();
         assert_eq!((server.pool.free(), ready(&mut server.host)), (free, vec![8]), "{generation}");
-        assert_eq!(server.ended().map(|ended| ended.owner), Some(Owner::Thread(ThreadNo::new(2))));
+        assert_eq!(server.ended().map(|ended| ended.owner), Some(Owner::Reader(ThreadNo::new(2))));
     }
 }
 
@@ -221,8 +222,8 @@ fn first_requests(
 fn singles(count: u32) -> impl FnOnce(&mut Server) {
     move |Server { write_back, pool, host, .. }| {
         for thread in 0..count {
-            let owner = Owner::Thread(ThreadNo::new(thread));
-            write_back.start_batch(0, Kind::Single, 1, owner, pool, host);
+            let kind = Kind::Single(pool.dirty_at_end(0, u32::MAX).unwrap());
+            write_back.start_batch(0, kind, 1, Owner::Reader(ThreadNo::new(thread)), pool, host);
         }
     }
 }

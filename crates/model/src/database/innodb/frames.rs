@@ -1,0 +1,188 @@
+//! Frames for pages that come into memory: free ones, those of clean pages, and what a thread does when it finds neither.
+
+use super::super::events::Event;
+use super::super::generation::Generation;
+use super::super::ids::{FrameId, PageNo, ThreadNo};
+use super::super::pool::Replaceable;
+use super::super::settings::Settings;
+use super::super::write_back::{Kind, Owner};
+use super::Innodb;
+
+/// How much of the end of the LRU list is looked at for pages that can be evicted, before more are written
+/// (BUF_LRU_FREE_SEARCH_LEN of MySQL 5.5, with read-ahead areas of 64 pages).
+pub(super) const SEARCHED: u32 = 133;
+/// How far a thread that wants a frame searches for a page that it can evict: so many pages, and a tenth of the pool more
+/// each time it comes back (buf_LRU_free_from_common_LRU_list).
+const SEARCH_FIRST: u32 = 100;
+const SEARCH_MORE: u32 = 10;
+/// Pages at the end of the LRU list that should be free or clean; and how many more are written when they are not
+/// (BUF_FLUSH_FREE_BLOCK_MARGIN and BUF_FLUSH_EXTRA_MARGIN).
+const MARGIN: u32 = 69;
+const MARGIN_EXTRA: u32 = 117;
+/// How much a thread looks at of a server with a page cleaner, but MySQL 5.6 (BUF_LRU_SEARCH_SCAN_THRESHOLD).
+const SEARCHED_BESIDE_CLEANER: u32 = 100;
+/// How often a thread of MySQL searches in vain before it sleeps before each further search (buf_LRU_get_free_block).
+const SEARCHES_AWAKE: u32 = 2;
+
+/// What a thread of a MySQL with a page cleaner does that finds no free frame (buf_LRU_get_free_block).
+struct Searching {
+    /// Pages of the first search.
+    scan: u32,
+    /// It waits for a batch for free frames that has pages to choose still.
+    waits_for_batch: bool,
+    sleep_ns: u64,
+}
+
+impl Searching {
+    fn of_server(generation: Generation, settings: &Settings) -> Self {
+        if generation.searches_go_on() {
+            return Self { scan: SEARCHED_BESIDE_CLEANER, waits_for_batch: false, sleep_ns: 10_000_000 };
+        }
+        Self {
+            scan: u32::try_from(settings.innodb_lru_scan_depth).unwrap_or(u32::MAX),
+            waits_for_batch: settings.innodb_doublewrite,
+            sleep_ns: 100_000_000,
+        }
+    }
+}
+
+impl Innodb {
+    /// A frame for a page: a free one, else that of a clean page near the end of the LRU list. None: pages must be
+    /// written first, by this thread if nobody does it yet.
+    pub(super) fn take_frame(&mut self, thread: ThreadNo, page: PageNo, reading: bool) -> Option<FrameId> {
+        let instance = self.pool.instance_of(page);
+        let generation = self.spec.generation;
+        let found = self.pool.free_of(instance) > 0
+            || if generation.is_mariadb() {
+                self.find_frame_of_mariadb(thread, instance)
+            } else if generation.has_cleaner() {
+                self.find_frame_beside_cleaner(thread, instance)
+            } else {
+                self.find_frame(thread, instance)
+            };
+        if !found {
+            return None;
+        }
+        self.threads.get(thread).end_search();
+        self.pool.admit(page, reading)
+    }
+
+    /// No frame is free. True: one is now. False: the thread waits for a batch.
+    fn find_frame(&mut self, thread: ThreadNo, instance: usize) -> bool {
+        let size = self.pool.size() / self.pool.instances() as u64;
+        let pages = SEARCH_FIRST + self.threads.get(thread).searches() * (size as u32 / SEARCH_MORE);
+        if self.pool.evict_one(instance, pages) {
+            return true;
+        }
+        self.threads.get(thread).search_further(SEARCH_MORE);
+        self.threads.note_frame_wait();
+        let Self { write_back, pool, host, .. } = self;
+        write_back.wait_for_free(thread, instance);
+        if !write_back.is_freeing(instance) {
+            let pages = u64::from(MARGIN + MARGIN_EXTRA);
+            write_back.start_batch(instance, Kind::Lru, pages, Owner::Nobody, pool, host);
+        }
+        false
+    }
+
+    /// No frame is free, in a MariaDB with a page cleaner. True: one is now. False: the thread waits for the cleaner.
+    fn find_frame_of_mariadb(&mut self, thread: ThreadNo, instance: usize) -> bool {
+        if self.pool.evict_one(instance, SEARCHED_BESIDE_CLEANER) {
+            return true;
+        }
+        self.threads.note_frame_wait();
+        self.write_back.wait_for_free(thread, instance);
+        self.wake_cleaner();
+        false
+    }
+
+    /// No frame is free, in a MySQL with a page cleaner. True: one is now. False: the thread writes one page by itself, with
+    /// a doublewrite of its own (buf_flush_single_page_from_LRU), or it sleeps.
+    fn find_frame_beside_cleaner(&mut self, thread: ThreadNo, instance: usize) -> bool {
+        let Searching { scan, waits_for_batch, sleep_ns } =
+            Searching::of_server(self.spec.generation, &self.spec.settings);
+        if waits_for_batch && self.write_back.is_choosing(instance) {
+            self.write_back.wait_for_free(thread, instance);
+            return false;
+        }
+        let searches = self.threads.get(thread).searches();
+        if searches > 0 || self.write_back.may_be_clean(instance) {
+            if self.evict_clean(instance, if searches > 0 { u32::MAX } else { scan }) {
+                return true;
+            }
+            if searches == 0 {
+                // Others do not search before a batch has chosen its pages.
+                self.write_back.note_none_clean(instance);
+            }
+        }
+        // In 5.6 it can only wait for the cleaner.
+        if self.spec.generation.cleaner_serves_log() {
+            self.wake_cleaner();
+        }
+        self.threads.get(thread).search_further(u32::MAX);
+        // It sleeps and writes in turn.
+        let sleeps = searches >= SEARCHES_AWAKE && searches.is_multiple_of(2);
+        let frame = if sleeps { None } else { self.page_to_write(instance) };
+        let kind = match frame {
+            Some(Replaceable::Evicted) => return true,
+            Some(Replaceable::Dirty(frame)) => Kind::Single(frame),
+            None => {
+                self.host.schedule(self.host.now_ns() + sleep_ns, Event::Ready(thread));
+                return false;
+            }
+        };
+        self.threads.note_frame_wait();
+        let Self { write_back, pool, host, .. } = self;
+        write_back.start_batch(instance, kind, 1, Owner::Reader(thread), pool, host);
+        false
+    }
+
+    /// Evicts a clean page among `scan` at the end of an instance's LRU list; from where the last search stopped, in servers
+    /// whose searches go on. False when there is none.
+    pub(super) fn evict_clean(&mut self, instance: usize, scan: u32) -> bool {
+        if self.spec.generation.searches_go_on() {
+            self.pool.evict_next(instance, scan)
+        } else {
+            self.pool.evict_one(instance, scan)
+        }
+    }
+
+    /// The page that a thread writes by itself for its frame: the least recently used one; or from where the last search
+    /// stopped, if searches go on, where a clean page does as well.
+    fn page_to_write(&mut self, instance: usize) -> Option<Replaceable> {
+        if self.spec.generation.searches_go_on() {
+            self.pool.next_replaceable(instance)
+        } else {
+            self.pool.dirty_at_end(instance, u32::MAX).map(Replaceable::Dirty)
+        }
+    }
+
+    /// After a read: sees to it that the next ones in its instance find a page to evict (buf_flush_free_margin). True: the
+    /// thread waits.
+    pub(super) fn make_margin(&mut self, thread: ThreadNo, instance: usize) -> bool {
+        if self.spec.generation.has_cleaner() || self.pool.free_of(instance) >= u64::from(MARGIN) {
+            return false;
+        }
+        let free = self.pool.free_of(instance) as u32;
+        let evictable = self.pool.replaceable(instance, SEARCHED, MARGIN - free) + free;
+        if evictable >= MARGIN {
+            return false;
+        }
+        let waits = self.spec.generation.readers_wait_for_margin();
+        let Self { write_back, pool, host, .. } = self;
+        if write_back.is_freeing(instance) {
+            if waits {
+                write_back.wait_for_free(thread, instance);
+            }
+            return waits;
+        }
+        let owner = if waits { Owner::Reader(thread) } else { Owner::Nobody };
+        let pages = u64::from(MARGIN + MARGIN_EXTRA - evictable);
+        write_back.start_batch(instance, Kind::Lru, pages, owner, pool, host);
+        waits
+    }
+}
+
+#[cfg(test)]
+#[path = "frames_tests.rs"]
+mod tests;

@@ -1,0 +1,22 @@
+"""Which parts of a server are not on the storage of its data."""
+
+from __future__ import annotations
+
+from flatwater.analysis.bound.evidence import Evidence
+from flatwater.experiment.database.innodb import InnodbModel
+from flatwater.experiment.database.placed import PlacedLayer
+from flatwater.experiment.database.placement import placed
+
+
+def parts_apart(evidence: Evidence) -> frozenset[str]:
+    """The parts, of `PARTS`, that the experiment puts on another device or storage than the data.
+
+    `doublewrite` goes along with the system tablespace. Of a server that flatwater did not place nothing is known.
+    """
+    holdings = [one.holds for one in evidence.own_devices]
+    database = evidence.experiment.database if evidence.experiment is not None else None
+    if isinstance(database, InnodbModel):
+        holdings += database.other_devices.values()
+    if isinstance(database, PlacedLayer):
+        holdings += [holding for name, holding in placed(database.placement).items() if name in database.storages]
+    return frozenset(part for holding in holdings for part in holding.parts)
