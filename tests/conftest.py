@@ -11,12 +11,16 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "runner"))  # the import mode of pytest does not
 from lab import Lab
 from signals import start_children_with_default_signals
 
 start_children_with_default_signals()
+# How long an example takes says nothing here: other tests run meanwhile.
+settings.register_profile("flatwater", deadline=None)
+settings.load_profile("flatwater")
 
 MakeTmpfs = Callable[[int], Path]
 MakeDevice = Callable[..., Path]

@@ -85,7 +85,7 @@ def test_a_million_seconds() -> None:
     assert found.mean_ci95 == pytest.approx(0.02, rel=0.1)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     values=st.lists(st.floats(0, 1e12) | st.sampled_from([0.0, 1.0, 1e5, float("nan")]), max_size=400),
     in_flight=st.sampled_from([0.0, 8.0]),

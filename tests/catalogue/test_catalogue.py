@@ -150,7 +150,7 @@ def test_a_file_that_just_changed_is_read_the_next_time_too(
     assert index.stamp(str(tmp_path / "a"), index.now_ns()) != ""
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.sampled_from(["add", "remove", "tag", "untag", "damage", "mend", "list"]), max_size=8))
 def test_any_history(original: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:
     folder = tmp_path_factory.mktemp("history")

@@ -133,14 +133,14 @@ _FIELDS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # other work on the machine
+@settings(suppress_health_check=[HealthCheck.too_slow])  # other work on the machine
 @given(st.sampled_from(["ATA", "SCSI", "NVMe"]), st.dictionaries(_FIELDS, _JSON))
 def test_no_json_makes_the_readers_fail(protocol: str, fields: dict[str, object]) -> None:
     reading, why = read_output(Untrusted(fields | {"device": {"protocol": protocol}}), Disk("sda"), 0.0)
     assert reading is not None or why
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # other work on the machine
+@settings(suppress_health_check=[HealthCheck.too_slow])  # other work on the machine
 @given(_JSON)
 def test_no_json_makes_the_reader_of_controllers_fail(value: object) -> None:
     read_controllers(Untrusted({"Controllers": [{"Response Data": {"BBU_Info": value, "Scheduled Tasks": value}}]}))

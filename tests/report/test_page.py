@@ -56,7 +56,7 @@ def test_one_file_that_needs_nothing(single: Result) -> None:
     [policy] = [attrs["content"] for tag, attrs in elements.tags if attrs.get("http-equiv")]
     assert policy is not None
     assert policy.startswith("default-src 'none';")
-    assert "http" not in policy
+    assert "http" not in policy and "connect-src" not in policy
     assert policy.count("'sha256-") == 3
 
 
@@ -185,7 +185,7 @@ def test_a_cell_of_nans(tmp_path: Path) -> None:
     synthetic.write_rows(result, iter([(0, found)]))
     synthetic.write_summaries(result, [synthetic.summary(0, {}, float("nan"), 50)])
     html = render(open_result(tmp_path / "r"))
-    assert data_of(html, "cell-0") == {"factor": 1.0, "times": [], "lines": {}, "figures": []}
+    assert data_of(html, "cell-0") == {"factor": 1.0, "thinned": False, "times": [], "lines": {}, "figures": []}
 
 
 def test_an_empty_folder_of_no_cells(tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ def test_stacked_series_of_other_times_are_drawn_alone(tmp_path: Path) -> None:
 
 
 def test_the_times_of_equal_axes_are_embedded_once(recorded: Recorded) -> None:
-    tables, places = recorded.drawn_times()
+    found = recorded.lines_as_json()
+    tables, places = found["times"], {name: line["t"] for name, line in found["lines"].items()}
     assert tables[places["workload.throughput"]] == {"unit": 1.0, "first": 1, "count": 1200}
     assert len(tables) < 3
     assert places.keys() == recorded.lines.keys()

@@ -56,7 +56,7 @@ def test_a_format_that_it_is_not(tmp_path: Path, name: str) -> None:
         read_files([path], name)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_damage_ends_in_a_result_or_in_one_line(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     source = data.draw(st.sampled_from(sorted(path for path in SAMPLES.rglob("*") if path.is_file())))

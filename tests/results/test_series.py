@@ -39,7 +39,7 @@ def write(path: Path, lines: list[Row]) -> Path:
 
 
 @given(cells=st.lists(rows, min_size=1, max_size=3))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_goes_in_comes_out(tmp_path: Path, cells: list[list[Row]]) -> None:
     for old in sorted(tmp_path.rglob("*.parquet")):
         old.unlink()

@@ -123,6 +123,30 @@ def test_its_generation_is_the_servers() -> None:
     assert (asked.generation, reporter.notes) == ("mysql-5.6", [])
 
 
+def test_the_server_of_another_machine_is_not_taken_for_the_one_of_this() -> None:
+    reporter = Noted()
+    machine: MachineFacts = {"cores": 6, "workers": [{"cores": 8}]}
+    found = twin_of(with_measured_server(experiment({}), machine, reporter))
+    assert (found.generation, found.hardware.cores) == ("percona-5.5", 8)
+    assert ["started on other machines" in note for note in reporter.notes] == [True]
+
+
+def test_a_server_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Login] = []
+
+    def described(login: Login) -> Attached:
+        asked.append(login)
+        return Attached("mysql", (8, 0, 36), "8.0.36", "", {})
+
+    monkeypatch.setattr(twins, "describe", described)
+    monkeypatch.setattr(twins, "find_local", lambda login, server: Local(pid=5))
+    url = "mysql://u@localhost/s"
+    assert twin_of(with_measured_server(experiment({}, url), {"cores": 6}, Noted())).generation == "mysql-8.0"
+    assert len(asked) == 1
+    with_measured_server(experiment({"cores": 2, "generation": "mysql-5.6"}, url), {"cores": 6}, Noted())
+    assert len(asked) == 1, "the user has said all"
+
+
 def test_which_server_is_not_known_when_cells_have_several() -> None:
     reporter = Noted()
     sweep = Sweep(grid={"database.binary": ["mysqld", "mariadbd"]})

@@ -25,6 +25,7 @@ from flatwater.serve.guard import Access
 from flatwater.serve.hub import Hub
 from flatwater.serve.launch.launcher import Launcher
 from flatwater.serve.port import open_port
+from flatwater.serve.server import configured
 from flatwater.serve.writers import Writers
 
 #: For what hangs; no test waits for it.
@@ -45,22 +46,33 @@ class Answer:
 class Lab:
     """A server of some folders."""
 
-    def __init__(self, roots: Sequence[Path], token: str | None = None, launcher: Launcher | None = None) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        token: str | None = None,
+        launcher: Launcher | None = None,
+        connections: int = 1000,
+        viewers: int = 1000,
+    ) -> None:
         self._socket = open_port("127.0.0.1", 0)
         self.port: int = self._socket.getsockname()[1]
         self.catalogue = Catalogue(roots)
-        self.hub = Hub(Writers())
+        self.hub = Hub(Writers(), viewers)
         access = Access("127.0.0.1", self.port, token, launcher is not None)
         app = make_app(self.catalogue, self.hub, access, launcher)
         self.token = token
         self.launcher = launcher
-        config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none", timeout_graceful_shutdown=1)
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(configured(app, connections))
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
     async def _serve(self) -> None:
         await self._server.serve([self._socket])
         await self.hub.end()
+
+    @property
+    def connections(self) -> set[Any]:
+        """Those that are open."""
+        return self._server.server_state.connections
 
     def __enter__(self) -> Lab:
         self._thread.start()
@@ -106,7 +118,8 @@ class Lab:
     def watch(self, key: str) -> Events:
         """What a page of a run under way is sent."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        connection.request("GET", f"/run/{key}/events")
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token is not None else {}
+        connection.request("GET", f"/run/{key}/events", headers=headers)
         return Events(connection, connection.getresponse())
 
     def silent_viewer(self, key: str) -> socket.socket:

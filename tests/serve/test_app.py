@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from servelab import Lab, started_run, write_seconds
+from servelab import Lab, started_run, wait_for, write_seconds
 
 from flatwater.results.tags import change_tags
 from flatwater.serve.app import query_of
 from flatwater.serve.catalogue import Query
+from flatwater.serve.files import STATIC
 from flatwater.serve.folders import key_of
 
 sys.path.append(str(Path(__file__).parents[1] / "cli"))
@@ -102,6 +103,9 @@ def test_a_report(lab: Lab, two_results: Path) -> None:
     assert len(packed.body) < len(answer.body) / 2
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'") and policy.count("'sha256-") == 3
+    # It asks this server for more points, and nobody else.
+    assert policy.count("connect-src") == 1 and "connect-src 'self';" in policy
+    assert f'data-spans="{path}/span"' in answer.text and 'connect-src &#39;self&#39;"' in answer.text
     # Nothing was written into the result.
     assert not (two_results / "one" / "report.html").exists()
 
@@ -134,7 +138,7 @@ def test_a_comparison_tells_first_what_differs(lab: Lab, two_results: Path, tmp_
         *(
             "/run/0000000000000000/live",
             "/run/0000000000000000/events",
-            "/run/0000000000000000/span?from=1&to=2",
+            "/run/0000000000000000/span?cell=0&from=1&to=2",
             "/run/x/sparkline.svg",
         ),
         *("/trend?name=nosuch", "/cost?run=0000000000000000"),
@@ -175,7 +179,7 @@ def test_hostile_names(tmp_path: Path) -> None:
             found = lab.ask(link)
             # No series can be read where the name is not UTF-8: told in a line.
             assert found.status == 200 or "cannot read" in found.text, found.text[:2000]
-            _check_harmless(found.text, scripts=5)
+            _check_harmless(found.text, scripts=7)
         assert "run=" in lab.ask("/metrics").text
 
 
@@ -193,12 +197,16 @@ def test_a_run_under_way_has_a_page_of_its_own(tmp_path: Path) -> None:
         (link,) = Page(lab.ask("/").text).runs
         assert link.endswith("/live")
         page = lab.ask(link)
-        assert page.status == 200 and f'data-events="{link.removesuffix("live")}events"' in page.text
+        assert page.status == 200 and f'data-run="{link.removesuffix("/live")}"' in page.text
         for one in Page(page.text).loads:
             if one != "data:,":
                 assert lab.ask(one).status == 200
         # The report of what was recorded so far.
         assert "A run under way" in lab.ask(link.removesuffix("/live")).text
+        # Once it is over, the report is all there is.
+        result.write_manifest("complete")
+        wait_for(lambda: lab.ask(link).status == 303)
+        assert lab.ask(link).headers["location"] == link.removesuffix("/live")
 
 
 def test_a_span_of_a_run_that_is_watched(tmp_path: Path) -> None:
@@ -206,23 +214,63 @@ def test_a_span_of_a_run_that_is_watched(tmp_path: Path) -> None:
     write_seconds(result, 0, 30)
     key = key_of(result.path)
     with Lab([tmp_path]) as lab:
-        assert lab.ask(f"/run/{key}/span?from=1&to=2").status == 404
         events = lab.watch(key)
         next(iter(events))
-        answer = lab.ask(f"/run/{key}/span?from=10&to=12.5")
+        answer = lab.ask(f"/run/{key}/span?cell=0&from=10&to=12.5")
         assert answer.status == 200 and answer.headers["content-type"] == "application/json"
         assert len(json.loads(answer.body)["lines"]["workload.throughput"]["v"]) == 5
-        for wrong in (
-            "",
-            "?from=1",
-            "?from=2&to=1",
-            "?from=nan&to=1",
-            "?from=0&to=inf",
-            "?from=a&to=b",
-            "?from=1&to=1",
-        ):
-            assert lab.ask(f"/run/{key}/span{wrong}").status == 400
+        assert lab.ask(f"/run/{key}/span?cell=1&from=10&to=12.5").status == 404
         events.close()
+
+
+def test_a_span_of_a_result(lab: Lab, two_results: Path) -> None:
+    one, sweep = key_of(two_results / "one"), key_of(two_results / "all" / "fill")
+    found = json.loads(lab.ask(f"/run/{one}/span?cell=0&from=10&to=12").body)
+    assert found["cell"] == 0 and [table["first"] for table in found["times"]] == [9] * len(found["times"])
+    assert {len(line["v"]) for line in found["lines"].values()} == {4}
+    # Of every cell, and of what is beyond the end nothing but the last second.
+    first, second = (
+        json.loads(lab.ask(f"/run/{sweep}/span?cell={cell}&from=10&to=12").body)["lines"] for cell in (0, 1)
+    )
+    assert first["workload.throughput"] != second["workload.throughput"]
+    late = json.loads(lab.ask(f"/run/{one}/span?cell=0&from=1e6&to=2e6").body)
+    assert len(late["lines"]["workload.throughput"]["v"]) == 1
+    assert lab.ask(f"/run/{one}/span?cell=1&from=1&to=2").status == 404
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("", "from=1&to=2", "cell=0&from=1", "cell=0&from=2&to=1", "cell=0&from=nan&to=1", "cell=0&from=0&to=inf"),
+        *("cell=0&from=a&to=b", "cell=0&from=1&to=1", "cell=-1&from=1&to=2", "cell=x&from=1&to=2"),
+        f"cell={'9' * 400}&from=1&to=2",
+    ],
+)
+def test_what_is_no_span(lab: Lab, two_results: Path, wrong: str) -> None:
+    assert lab.ask(f"/run/{key_of(two_results / 'one')}/span?{wrong}").status == 400
+
+
+def test_a_span_of_a_run_that_nobody_watches_any_more(tmp_path: Path) -> None:
+    result = started_run(tmp_path / "run")
+    write_seconds(result, 0, 30)
+    with Lab([tmp_path]) as lab:
+        asked = f"/run/{key_of(result.path)}/span?cell=0&from=10&to=12.5"
+        under_way = lab.ask(asked)
+        assert len(json.loads(under_way.body)["lines"]["workload.throughput"]["v"]) == 5
+        result.write_manifest("interrupted")
+        wait_for(lambda: lab.ask(asked.partition("/span")[0] + "/live").status == 303)
+        assert json.loads(lab.ask(asked).body)["lines"] == json.loads(under_way.body)["lines"]
+
+
+def test_scripts_are_those_of_the_server_that_runs(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = lab.ask("/static/live.js")
+    tag = first.headers["etag"]
+    assert "no-cache" in first.headers["cache-control"] and "max-age" not in first.headers["cache-control"]
+    again = lab.ask("/static/live.js", {"If-None-Match": tag})
+    assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
+    monkeypatch.setitem(STATIC, "live.js", lambda: "newer")
+    newer = lab.ask("/static/live.js", {"If-None-Match": tag})
+    assert (newer.status, newer.body) == (200, b"newer") and newer.headers["etag"] != tag
 
 
 def test_a_result_that_is_damaged_is_told_in_a_line(tmp_path: Path, two_results: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from servelab import PATIENCE_S, Answer, started_run, write_seconds
 
 from flatwater.errors import UserError
-from flatwater.serve import exporter
+from flatwater.serve import connections, exporter
 from flatwater.serve.exporter import TOKEN, exporting, running_in
 from flatwater.serve.metrics import CONTENT_TYPE
 
@@ -134,7 +134,7 @@ def test_who_asks_and_does_not_read_harms_nobody(tmp_path: Path) -> None:
 
 
 def test_connections_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporter, "SILENT_S", 0.5)
+    monkeypatch.setattr(connections, "SILENT_S", 0.5)
     with exported(tmp_path) as (port, _), ExitStack() as opened:
         for silent in [_connected(opened, port) for _ in range(3 * exporter.CONNECTIONS_MAX)]:
             # Those beyond the limit end at once, the others when they were silent for long.

@@ -5,11 +5,14 @@ from __future__ import annotations
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from servelab import Lab, started_run, wait_for, write_seconds
 
+from flatwater.report import recorded
 from flatwater.serve import hub as hub_module
+from flatwater.serve import watch
 from flatwater.serve.folders import key_of
 
 
@@ -89,16 +92,51 @@ def test_who_does_not_read_is_sent_away_and_the_others_lose_nothing(tmp_path: Pa
         good.close()
 
 
-def test_too_many_viewers_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub_module, "VIEWERS_MAX", 2)
+def last_second(name: str, told: dict[str, Any]) -> float:
+    """The last second that a message has."""
+    if name == "more":
+        return float(told["times"][-1])
+    table = told["times"][0]
+    steps = table.get("steps", [1] * (table.get("count", 1) - 1))
+    return float(table["unit"] * (table["first"] + sum(steps)))
+
+
+def test_a_page_that_stays_open_has_a_limited_number_of_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded, "FINE_BUCKETS", recorded.BUCKETS_MIN)
+    monkeypatch.setattr(watch, "GROWN_MAX", 100)
+    most = 4 * recorded.BUCKETS_MIN + 100 + 1
+    result = started_run(tmp_path / "run")
+    with Lab([tmp_path]) as lab:
+        viewer = lab.watch(key_of(result.path))
+        points = {"times": 0, "most": 0, "whole": 0}
+
+        def read_to(end_s: float) -> bool:
+            """As the page does it (static/live.js)."""
+            name, told = viewer.until(lambda name, data: bool(data.get("times")))
+            line = told["lines"]["workload.throughput"]
+            points["times"] = len(line["v"]) if name == "all" else points["times"] + len(line)
+            points["most"] = max(points["most"], points["times"])
+            points["whole"] += name == "all"
+            return last_second(name, told) == end_s
+
+        # A feed of 50 intervals at a time.
+        for at in range(0, 3000, 50):
+            write_seconds(result, at, 50)
+            while not read_to(at + 50.0):
+                pass
+        viewer.close()
+    assert 200 < points["most"] <= most and points["whole"] >= 3000 // 150
+
+
+def test_too_many_viewers_are_told(tmp_path: Path) -> None:
     result = started_run(tmp_path / "run")
     write_seconds(result, 0, 1)
-    with Lab([tmp_path]) as lab:
+    with Lab([tmp_path], viewers=2) as lab:
         viewers = [lab.watch(key_of(result.path)) for _ in range(2)]
         for viewer in viewers:
             viewer.until(lambda name, data: True)
         answer = lab.ask(f"/run/{key_of(result.path)}/events")
-        assert answer.status == 500 and "2 viewers watch already" in answer.text
+        assert answer.status == 503 and "2 viewers watch already" in answer.text
         for viewer in viewers:
             viewer.close()
 

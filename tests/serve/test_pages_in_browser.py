@@ -21,7 +21,7 @@ from flatwater.errors import FlatwaterError
 from flatwater.report.images import find_browser
 from flatwater.results import Result, open_result
 from flatwater.serve import hub as hub_module
-from flatwater.serve.app import STATIC
+from flatwater.serve.files import STATIC
 from flatwater.serve.folders import key_of
 from flatwater.serve.launch.launcher import Launcher
 
@@ -171,7 +171,7 @@ def test_zooming_fetches_every_second(tmp_path: Path, monkeypatch: pytest.Monkey
     with Lab([tmp_path / "results"]) as lab:
         dom = browse_until_the_end(lab, result, tmp_path / "profile", more=6)
     points = re.search(r'data-points="(\d+)"', dom)
-    detail = re.search(r'data-detail="(\d+)"', dom)
+    detail = re.search(r'data-closer="(\d+)"', dom)
     assert points is not None and int(points[1]) < 10_000
     assert detail is not None and 100 <= int(detail[1]) <= 104
 

@@ -116,26 +116,3 @@ def test_a_run_of_weeks_needs_no_more_memory(tmp_path: Path, monkeypatch: pytest
     assert list(tail.times)[-400:] == [float(at) for at in range(5601, 6001)]
     assert min(tail.times) < 1000 and set(tail.columns["workload.throughput"]) == {100, 101, 102, 103, 104, 105}
     tail.close()
-
-
-@pytest.mark.parametrize(
-    ("start_s", "end_s", "times"),
-    [
-        (3.0, 5.0, [2.0, 3.0, 4.0, 5.0]),
-        (3.5, 4.5, [3.0, 4.0, 5.0]),  # those around it: the line reaches the edges
-        (-10.0, 2.0, [1.0, 2.0]),
-        (8.5, 99.0, [8.0, 9.0]),
-        (20.0, 30.0, [9.0]),
-        (0.0, 99.0, [float(at) for at in range(1, 10)]),
-    ],
-)
-def test_a_span_has_what_was_read_of_it(tmp_path: Path, start_s: float, end_s: float, times: list[float]) -> None:
-    result = started_run(tmp_path / "run")
-    write_seconds(result, 0, 9)
-    tail = Tail(result.cells[0], WANTED)
-    tail.advance()
-    found = tail.within(start_s, end_s)
-    assert list(found.series("workload", "throughput").time_s) == times
-    assert len(found.series("storage", "late")) == 0
-    assert (found.phases, found.metrics()) == (tail.phases, tail.metrics())
-    tail.close()

@@ -70,7 +70,7 @@ def read_back(path: Path) -> list[str]:
     return done.stdout.decode(errors="surrogateescape").removesuffix("\n").split("\n")
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(LETTERS, min_size=1, max_size=40), min_size=1, max_size=12))
 def test_a_value_arrives_unchanged_or_is_refused(tmp_path: Path, values: list[str]) -> None:
     path, taken = tmp_path / "my.cnf", {}

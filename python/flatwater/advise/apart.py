@@ -13,10 +13,8 @@ def parts_apart(evidence: Evidence) -> frozenset[str]:
 
     `doublewrite` goes along with the system tablespace. Of a server that flatwater did not place nothing is known.
     """
-    holdings = [one.holds for one in evidence.own_devices]
     database = evidence.experiment.database if evidence.experiment is not None else None
-    if isinstance(database, InnodbModel):
-        holdings += database.other_devices.values()
+    holdings = [*database.other_devices.values()] if isinstance(database, InnodbModel) else []
     if isinstance(database, PlacedLayer):
         holdings += [holding for name, holding in placed(database.placement).items() if name in database.storages]
     return frozenset(part for holding in holdings for part in holding.parts)

@@ -291,5 +291,7 @@ def _welch_half(ours: Values, theirs: Values) -> float:
     total = sum(parts)
     if total == 0:
         return 0.0
-    freedom = total**2 / sum(part**2 / (len(one) - 1) for part, one in zip(parts, (ours, theirs), strict=True))
+    # Shares of the total: squares of tiny variances would be zero.
+    shares = ((part / total) ** 2 / (len(one) - 1) for part, one in zip(parts, (ours, theirs), strict=True))
+    freedom = 1 / sum(shares)
     return student_quantile(0.5 + CONFIDENCE / 2, freedom) * math.sqrt(total)

@@ -30,16 +30,13 @@ class DrawnCell:
     figures: list[Figure]
 
     def as_json(self) -> Json:
-        """The data from which `templates/page.js` draws: each line and each time axis once."""
+        """The data from which `templates/page.js` draws."""
         used = {trace["series"] for figure in self.figures for trace in figure.data if "series" in trace}
         self.recorded.lines = {name: one for name, one in self.recorded.lines.items() if name in used}
-        times, places = self.recorded.drawn_times()
         return {
             "factor": self.recorded.clock.factor,
-            "times": times,
-            "lines": {
-                name: {"t": places[name], "v": encode_values(one.value)} for name, one in self.recorded.lines.items()
-            },
+            "thinned": self.recorded.thinned,
+            **self.recorded.lines_as_json(),
             "figures": [figure.as_json() for figure in self.figures],
         }
 
@@ -84,7 +81,7 @@ def draw(
     """Reads and draws the cells, one after the other: those given, or all that have charts."""
     wanted = wanted_by(charts)
     cells = drawn_cells(result) if cells is None else cells
-    buckets = buckets_for(len(cells), max((_lines_of(cell, wanted) for cell in cells), default=1))
+    buckets = buckets_of(cells, wanted)
     for cell in cells:
         recorded = read(cell, wanted, buckets)
         figures = [figure for chart in charts for figure in chart.draw(recorded)]
@@ -92,6 +89,11 @@ def draw(
             if "stackgroup" not in trace and _needs_dots(recorded, trace):
                 trace |= {"mode": "lines+markers", "marker": {"size": 4, "color": trace["line"]["color"]}}
         yield DrawnCell(recorded, figures)
+
+
+def buckets_of(cells: Sequence[Cell], wanted: Wanted) -> int:
+    """Buckets of a fine line of cells that share a page."""
+    return buckets_for(len(cells), max((_lines_of(cell, wanted) for cell in cells), default=1))
 
 
 def _lines_of(cell: Cell, wanted: Wanted) -> int:

@@ -22,6 +22,9 @@ from flatwater.report.images import PLOTLY
 #: The mark in the head of every page (templates/_head.html).
 SIGNATURE = '<meta name="generator" content="flatwater '
 
+#: What draws charts, in this order; every page with charts has them.
+CHART_SCRIPTS = ("charts.js", "closer.js", "together.js")
+
 
 @dataclass(frozen=True)
 class Script:
@@ -32,23 +35,32 @@ class Script:
 
 
 def rendered(
-    template: str, *, title: str, figures: Sequence[Figure], scripted: bool = True, home: str = "", **parts: object
+    template: str,
+    *,
+    title: str,
+    figures: Sequence[Figure],
+    scripted: bool = True,
+    home: str = "",
+    spans: str = "",
+    **parts: object,
 ) -> str:
     """The page of `template` as text, with `figures` as the charts that stand before those of the cells.
 
     `scripted` is false for a page without charts: it has no script. `home` is where its link to all runs leads, if
-    `flatwater serve` shows the page. `parts` is what else the template names.
+    `flatwater serve` shows the page; `spans` is where its charts then ask for more points of the time that is looked
+    at. Without it, the page may reach nothing. `parts` is what else the template names.
     """
     scripts = _scripts() if scripted else []
     return (
         environment("flatwater.report")
         .get_template(template)
         .render(
-            policy=_policy(scripts),
+            policy=_policy(scripts, asks=bool(spans)),
             css=Markup(text_of("page.css")),  # noqa: S704 ours
             scripts=scripts,
             title=title,
             home=home,
+            spans=spans,
             report_data=page_data(figures),
             version=__version__,
             **parts,
@@ -57,26 +69,26 @@ def rendered(
 
 
 def page_data(figures: Sequence[Figure] = ()) -> Markup:
-    """What page.js draws from: the style of all charts, and the figures before those of the cells."""
+    """What charts.js draws from: the style of all charts, and the figures before those of the cells."""
     return embedded({"template": TEMPLATE, "dark": DARK, "sweep": [figure.as_json() for figure in figures]})
 
 
-def page_policy(*, scripted: bool = True) -> str:
-    """The policy of a page, as the header `Content-Security-Policy` has it."""
-    return _policy(_scripts() if scripted else [])
+def page_policy(*, scripted: bool = True, asks: bool = False) -> str:
+    """The policy of a page, as the header `Content-Security-Policy` has it; `asks` for one that has `spans`."""
+    return _policy(_scripts() if scripted else [], asks=asks)
 
 
 @cache
 def _scripts() -> list[Script]:
-    return [_script("errors.js"), _plotly(), _script("page.js")]
+    return [_script("errors.js"), _plotly(), _script(*CHART_SCRIPTS, "page.js")]
 
 
-def _policy(scripts: list[Script]) -> str:
-    """What the page may do: run these scripts, and reach nothing."""
+def _policy(scripts: list[Script], *, asks: bool) -> str:
+    """What the page may do: run these scripts, and reach nothing, or if it `asks`, the server that it came from."""
     allowed = " ".join(script.source for script in scripts) or "'none'"
     return (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
-        f"script-src {allowed}"
+        f"script-src {allowed}" + ("; connect-src 'self'" if asks else "")
     )
 
 
@@ -114,12 +126,12 @@ def environment(package: str) -> Environment:
 
 
 def text_of(name: str) -> str:
-    """A file of the templates: page.css, page.js, errors.js."""
+    """A file of the templates: page.css, errors.js, page.js, one of `CHART_SCRIPTS`."""
     return resources.files("flatwater.report").joinpath("templates", name).read_text("utf-8")
 
 
-def _script(name: str) -> Script:
-    return _allowed(text_of(name))
+def _script(*names: str) -> Script:
+    return _allowed("".join(text_of(name) for name in names))
 
 
 def _plotly() -> Script:

@@ -50,6 +50,8 @@ class Recorded:
     span_s: float
     #: The lines that no chart draws by name, sorted.
     unclaimed: list[str] = field(default_factory=list)
+    #: Whether a line has fewer points than were recorded.
+    thinned: bool = False
     clock: Scale = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +90,13 @@ class Recorded:
         unit = workload.get("unit") if isinstance(workload, dict) else None
         return unit if isinstance(unit, str) else ""
 
-    def drawn_times(self) -> tuple[list[Json], dict[str, int]]:
+    def lines_as_json(self) -> Json:
+        """The lines as `templates/charts.js` reads them: each line and each time axis once."""
+        times, places = self._drawn_times()
+        lines = {name: {"t": places[name], "v": encode_values(one.value)} for name, one in self.lines.items()}
+        return {"times": times, "lines": lines}
+
+    def _drawn_times(self) -> tuple[list[Json], dict[str, int]]:
         """The time axes of the lines, each once, and the axis of each line."""
         found: dict[bytes, int] = {}
         tables: list[Json] = []
@@ -111,14 +119,17 @@ def read(cell: Cell, wanted: Wanted, buckets: int) -> Recorded:
     groups = [frozenset(group) for group in wanted.together]
     held: dict[str, Series] = {}
     span_s = max((phase.end_s for phase in cell.phases), default=0.0)
+    thinned = False
 
     def thin(block: dict[str, Series], fine: bool) -> None:
         count = max(BUCKETS_MIN, buckets if fine else int(buckets * COARSE_SHARE))
         names = list(block)
+        nonlocal thinned
         # A group is stacked only at common times; a series with other times is drawn alone.
         common = all(np.array_equal(block[name].time_s, block[names[0]].time_s) for name in names[1:])
         for some in [names] if common else [[name] for name in names]:
             drawn = lines(block[some[0]].time_s, [block[name].value for name in some], count)
+            thinned = thinned or len(drawn[0].time_s) < len(block[some[0]])
             found.update({name: one for name, one in zip(some, drawn, strict=True) if np.isfinite(one.high)})
 
     names = {f"{layer}.{metric}": (layer, metric) for layer, metric in cell.metrics()}
@@ -138,7 +149,7 @@ def read(cell: Cell, wanted: Wanted, buckets: int) -> Recorded:
             thin({name: held.pop(name) for name in sorted(group & held.keys())}, name in wanted.fine)
     if held:
         thin(held, fine=False)
-    return Recorded(cell, found, span_s, sorted(found.keys() - {*wanted.fine, *wanted.coarse}))
+    return Recorded(cell, found, span_s, sorted(found.keys() - {*wanted.fine, *wanted.coarse}), thinned)
 
 
 def buckets_for(cells: int, series: int) -> int:

@@ -15,7 +15,7 @@ from flatwater.experiment.twin import FIELD, Twin
 from flatwater.results import Cell, Result
 from flatwater.results.facts import MachineFacts
 from flatwater.runner.progress import Reporter
-from flatwater.server import describe, find_local, find_server
+from flatwater.server import Attached, describe, find_local, find_server
 
 #: Of `[twin.database]`, what the measured server says, each with the fields by which a user says it himself.
 _SAID = {"cores": {"cores", "machine"}, "generation": {"generation"}}
@@ -32,10 +32,12 @@ def with_measured_server(experiment: Experiment, machine: MachineFacts, reporter
     twin, server = experiment.twin, experiment.database
     if twin is None or not isinstance(server, Server):
         return experiment
+    wanted = {name for name, by in _SAID.items() if not by & set(twin.database)}
+    attached = _ask(server) if wanted and server.address is not None else None
     said: dict[str, object] = {}
-    if not _SAID["cores"] & set(twin.database):
+    if "cores" in wanted:
         cores = _cores(machine)
-        why = _why_elsewhere(server, machine) or ("its workers have different ones" if cores is None else "")
+        why = _why_elsewhere(server, machine, attached) or ("its workers have different ones" if cores is None else "")
         if why or cores is None:
             reporter.note(
                 f"warning: the cores of the server's machine are not known ({why}), and its twin has {CORES}: "
@@ -43,11 +45,9 @@ def with_measured_server(experiment: Experiment, machine: MachineFacts, reporter
             )
         else:
             said["cores"] = cores
-    if not _SAID["generation"] & set(twin.database):
+    if "generation" in wanted:
         try:
-            said["generation"] = _generation(experiment, server)
-        except Interrupted:
-            raise
+            said["generation"] = _generation(experiment, server, machine, attached)
         except FlatwaterError as error:
             usual = InnodbModel.model_fields["generation"].default
             reporter.note(
@@ -75,15 +75,28 @@ def _with(experiment: Experiment, twin: Twin, said: Mapping[str, object]) -> Exp
     return experiment.model_copy(update={"twin": twin.model_copy(update={"database": {**twin.database, **said}})})
 
 
-def _generation(experiment: Experiment, server: Server) -> str:
+def _ask(server: Server) -> Attached | FlatwaterError:
+    """What a server that is running says of itself, or why it says nothing. Errors: Interrupted."""
+    try:
+        return describe(server.login())
+    except Interrupted:
+        raise
+    except FlatwaterError as error:
+        return error
+
+
+def _generation(
+    experiment: Experiment, server: Server, machine: MachineFacts, attached: Attached | FlatwaterError | None
+) -> str:
     """The generation that models a server. Errors: FlatwaterError, if it is not known."""
     if _SERVERS & set(experiment.sweep.fields):
         raise UserError("its cells have different servers")
-    if server.address is None:
-        binary = find_server(server.binary)
-        return generation_of(binary.flavour, binary.version_text)
-    attached = describe(server.login())
-    return generation_of(attached.flavour, attached.version_text)
+    if isinstance(attached, FlatwaterError):
+        raise attached
+    if attached is None and machine.get("workers"):
+        raise UserError("it is started on other machines")
+    found = attached if attached is not None else find_server(server.binary)
+    return generation_of(found.flavour, found.version_text)
 
 
 def warn_of_twins(experiment: Experiment, result: Result, reporter: Reporter) -> None:
@@ -111,7 +124,7 @@ def _pairs(result: Result) -> Iterator[tuple[Cell, Cell]]:
     yield from ((pair[False], pair[True]) for pair in found.values() if len(pair) == 2)
 
 
-def _why_elsewhere(server: Server, machine: MachineFacts) -> str:
+def _why_elsewhere(server: Server, machine: MachineFacts, attached: Attached | FlatwaterError | None) -> str:
     """Why a server is not known to run on the machine of the cells; empty if it does.
 
     One that flatwater starts does, and so does one whose process is found there: neither its address nor its port
@@ -119,17 +132,13 @@ def _why_elsewhere(server: Server, machine: MachineFacts) -> str:
     in the network.
     """
     address = server.address
-    if address is None:
+    if address is None or attached is None:
         return ""
     if machine.get("workers"):
         return "" if address.socket is not None else "its process is not looked for on other machines"
-    try:
-        login = server.login()
-        local = find_local(login, describe(login))
-    except Interrupted:
-        raise
-    except FlatwaterError as error:
-        return error.what
+    if isinstance(attached, FlatwaterError):
+        return attached.what
+    local = find_local(server.login(), attached)
     return local.why_not if local.pid is None else ""
 
 

@@ -6,28 +6,26 @@ import gzip
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib import resources
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flatwater.errors import FlatwaterError
-from flatwater.report.html import page_data, page_policy, text_of
-from flatwater.report.images import PLOTLY
+from flatwater.report.html import CHART_SCRIPTS, page_data, page_policy
 from flatwater.results.foreign import as_foreign
 from flatwater.results.tags import NAME_CHARACTERS_MAX, VALUE_CHARACTERS_MAX
 from flatwater.serve import documents, trends
 from flatwater.serve.answers import message, page
 from flatwater.serve.catalogue import SORTS, Catalogue, Query
 from flatwater.serve.drawn import Drawn
+from flatwater.serve.files import static
 from flatwater.serve.guard import POLICY, Access, Guard
-from flatwater.serve.hub import Hub
+from flatwater.serve.hub import Hub, TooMany
 from flatwater.serve.launch.launcher import Launcher
 from flatwater.serve.launch.pages import LaunchPages, own
 from flatwater.serve.listed import Listed
@@ -67,7 +65,7 @@ def make_app(catalogue: Catalogue, hub: Hub, access: Access, launcher: Launcher 
         Route("/published", pages.published),
         Route("/trend", pages.trend),
         Route("/metrics", pages.metrics),
-        Route("/static/{name}", _static),
+        Route("/static/{name}", static),
         *(LaunchPages(launcher, catalogue).routes() if launcher is not None else ()),
     ]
     handlers: Mapping[type[Exception] | int, Callable[[Request, Exception], Response]] = {
@@ -131,7 +129,7 @@ class Pages:
         """The report of a result, or of what a run has recorded so far."""
         listed = await self._find(request.path_params["key"])
         packed = await run_in_threadpool(self._drawn.report, listed)
-        return _packed(request, packed, page_policy())
+        return _packed(request, packed, page_policy(asks=True))
 
     async def sparkline(self, request: Request) -> Response:
         """The small line of a result."""
@@ -182,8 +180,11 @@ class Pages:
     async def live(self, request: Request) -> Response:
         """The page of a run under way."""
         listed = await self._find(request.path_params["key"])
+        if listed.status != "running":
+            # Nothing more comes: whoever loads the page again is led to what there is.
+            return RedirectResponse(f"/run/{listed.place.key}", 303)
         child = own(self._launcher, listed.place.key)
-        return page("live.html", _LIVE_POLICY, listed=listed, data=page_data(), child=child)
+        return page("live.html", _LIVE_POLICY, listed=listed, data=page_data(), scripts=CHART_SCRIPTS, child=child)
 
     async def events(self, request: Request) -> Response:
         """What a run records, as server-sent events."""
@@ -194,14 +195,16 @@ class Pages:
         return StreamingResponse(messages, media_type=_EVENTS, headers={"X-Accel-Buffering": "no"})
 
     async def span(self, request: Request) -> Response:
-        """The lines of the time that a viewer looks at, of a run that is watched."""
+        """The lines of the time that a viewer looks at: of the cell under way as it is watched, else of the result."""
         listed = await self._find(request.path_params["key"])
         asked = span_of(request.query_params)
         if asked is None:
-            return message(400, "A span is two times in seconds, from the earlier to the later.")
+            return message(400, "A span is a cell and two times in seconds, from the earlier to the later.")
         found = await self._hub.span(listed.place.key, *asked)
         if found is None:
-            return message(404, "Nobody watches this run.")
+            found = await run_in_threadpool(self._drawn.span, listed, *asked)
+        if found is None:
+            return message(404, "The run has no such cell.")
         return Response(found, media_type="application/json")
 
     async def metrics(self, request: Request) -> Response:
@@ -236,23 +239,31 @@ def query_of(asked: Mapping[str, str]) -> Query:
         limits=choice("limits", LIMITS),
         tag=asked.get("tag", "")[:TAG_MAX],
         sort=choice("sort", SORTS) or SORTS[0],
-        page=int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 1,
+        page=int(number) if _is_number(number) else 1,
     )
 
 
-def span_of(asked: Mapping[str, str]) -> tuple[float, float] | None:
-    """The seconds of the cell's time that an address asks for."""
+def span_of(asked: Mapping[str, str]) -> tuple[int, float, float] | None:
+    """The cell and the seconds of its time that an address asks for."""
+    cell = asked.get("cell", "")
     try:
         start_s, end_s = float(asked.get("from", "")), float(asked.get("to", ""))
     except ValueError:
         return None
-    return (start_s, end_s) if math.isfinite(start_s) and math.isfinite(end_s) and start_s < end_s else None
+    if not (_is_number(cell) and math.isfinite(start_s) and math.isfinite(end_s) and start_s < end_s):
+        return None
+    return int(cell), start_s, end_s
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 9
 
 
 def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, FlatwaterError)
     hint = f" ({error.hint})" if error.hint else ""
-    return message(404 if isinstance(error, NotServed) else 500, f"{error.what}{hint}")
+    status = {NotServed: 404, TooMany: 503}.get(type(error), 500)
+    return message(status, f"{error.what}{hint}")
 
 
 def _packed(request: Request, packed: bytes, policy: str) -> Response:
@@ -261,35 +272,3 @@ def _packed(request: Request, packed: bytes, policy: str) -> Response:
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(packed, 200, headers | {"Content-Encoding": "gzip"}, "text/html")
     return Response(gzip.decompress(packed), 200, headers, "text/html")
-
-
-_TYPES = {".css": "text/css", ".js": "text/javascript"}
-
-
-def _static(request: Request) -> Response:
-    name = request.path_params["name"]
-    if name not in STATIC:
-        return message(404, "There is no such page.")
-    headers = {"Cache-Control": "private, max-age=3600"}
-    return Response(STATIC[name](), headers=headers, media_type=_TYPES[Path(name).suffix])
-
-
-def _own(name: str) -> Callable[[], str]:
-    return lambda: resources.files("flatwater.serve").joinpath("static", name).read_text("utf-8")
-
-
-def _of_report(name: str) -> Callable[[], str]:
-    return lambda: text_of(name)
-
-
-#: Every file that can be asked for, by its name.
-STATIC: dict[str, Callable[[], str]] = {
-    "page.css": _of_report("page.css"),
-    "errors.js": _of_report("errors.js"),
-    "page.js": _of_report("page.js"),
-    "plotly.js": lambda: PLOTLY.read_text("utf-8"),
-    "serve.css": _own("serve.css"),
-    "list.js": _own("list.js"),
-    "live.js": _own("live.js"),
-    "ready.js": _own("ready.js"),
-}

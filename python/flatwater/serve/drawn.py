@@ -12,12 +12,15 @@ from flatwater.analysis import compare
 from flatwater.analysis.compare import cells_by_set, nothing_shared, set_key, unique_names
 from flatwater.analysis.side_by_side import as_document
 from flatwater.errors import UserError
+from flatwater.report.charts import CELL_CHARTS
 from flatwater.report.document import Document, as_html
 from flatwater.report.overlay import overlay
 from flatwater.report.page import render
 from flatwater.results import open_result
 from flatwater.serve.folders import Stamp
 from flatwater.serve.listed import Listed
+from flatwater.serve.opened import Opened
+from flatwater.serve.span import lines_within
 from flatwater.serve.sparkline import sparkline
 
 #: Bytes of the pages that are kept, compressed; a page takes about half a megabyte.
@@ -35,6 +38,7 @@ class Drawn:
 
     def __init__(self) -> None:
         self._drawing = threading.Lock()
+        self._opened = Opened()
         self._kept: OrderedDict[Name, bytes] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
@@ -45,10 +49,17 @@ class Drawn:
         found = self._get(name)
         if found is None:
             with self._drawing:
-                found = self._get(name) or _packed(render(open_result(listed.place.path), home="/"))
+                spans = f"/run/{listed.place.key}/span"
+                found = self._get(name) or _packed(render(open_result(listed.place.path), home="/", spans=spans))
             if listed.status != "running":
                 self._keep(name, found)
         return found
+
+    def span(self, listed: Listed, index: int, start_s: float, end_s: float) -> bytes | None:
+        """The lines of a part of a cell's time, as JSON; None if there is no such cell. Errors: FlatwaterError."""
+        with self._drawing:
+            cell = self._opened.cell(listed, index)
+            return None if cell is None else lines_within(cell, start_s, end_s, CELL_CHARTS)
 
     def sparkline(self, listed: Listed) -> bytes:
         """The small line of a result, as SVG."""

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -21,7 +20,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.results.opening import read_manifest
@@ -36,9 +34,8 @@ LOOPBACK = "127.0.0.1"
 #: The token that other machines send, so that a scraper's file can have it before the run begins.
 TOKEN = "FLATWATER_METRICS_TOKEN"  # noqa: S105 - its name
 TOKEN_LETTERS_MIN = 16
-#: Connections at once, and seconds in which one must ask for something. The run needs its files.
+#: Connections at once: the run needs its files.
 CONNECTIONS_MAX = 32
-SILENT_S = 20.0
 #: Seconds that the end of a run waits for answers under way.
 ENDING_S = 5.0
 
@@ -130,36 +127,13 @@ def running_in(folder: Path) -> list[Place]:
     return found
 
 
-class _Few(H11Protocol):
-    """A connection of few: one that asks for nothing is closed, so that the run has files left."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS_MAX:
-            transport.abort()
-            return
-        self._silent = self.loop.call_later(SILENT_S, self._close_silent)
-
-    def _close_silent(self) -> None:
-        if self.cycle is None:
-            self.transport.abort()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        silent: Any = getattr(self, "_silent", None)
-        if silent is not None:
-            silent.cancel()
-        super().connection_lost(error)
-
-
 class _Thread:
     """The thread that answers. It stands back where processors are short: a run is measured."""
 
     def __init__(self, opened: socket.socket, access: Access, folder: Path) -> None:
         self._opened = opened
         self._begun = threading.Event()
-        config = configured(make_app(folder, access))
-        config.http = _Few
-        self._server = Server(config, self._begun.set)
+        self._server = Server(configured(make_app(folder, access), CONNECTIONS_MAX), self._begun.set)
         self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
         self._thread.start()
         while not self._begun.wait(0.05) and self._thread.is_alive():

@@ -24,6 +24,10 @@ VIEWERS_MAX = 2000
 WATCHES_MAX = 32
 
 
+class TooMany(FlatwaterError):
+    """There is no place for one more who watches."""
+
+
 class Viewer:
     """One who watches: the messages that were not sent to them yet."""
 
@@ -89,10 +93,12 @@ class Stream:
                 self.viewers.add(viewer)
         return viewer
 
-    async def span(self, start_s: float, end_s: float) -> bytes:
-        """The lines of a part of the time. Errors: FlatwaterError."""
+    async def span(self, cell: int, start_s: float, end_s: float) -> bytes | None:
+        """The lines of a part of the time of the cell that is watched; None of another. Errors: FlatwaterError."""
         async with self._lock:
-            return await asyncio.to_thread(self._watch.span, start_s, end_s) if self._watch is not None else b"{}"
+            if self._watch is None:
+                return None
+            return await asyncio.to_thread(self._watch.span, cell, start_s, end_s)
 
     async def _follow(self, watch: Watch) -> None:
         idle_s = 0.0
@@ -135,8 +141,9 @@ class Stream:
 class Hub:
     """All runs that are watched. It lives in one event loop."""
 
-    def __init__(self, writers: Writers) -> None:
+    def __init__(self, writers: Writers, room: int = VIEWERS_MAX) -> None:
         self.writers = writers
+        self._room = min(room, VIEWERS_MAX)
         self._streams: dict[str, Stream] = {}
 
     @property
@@ -147,23 +154,23 @@ class Hub:
     async def messages(self, key: str, path: Path) -> AsyncIterator[bytes]:
         """What a new viewer of a run is sent, until the run or the viewer is gone.
 
-        Errors: FlatwaterError for a run that cannot be read, and if too many watch already.
+        Errors: FlatwaterError for a run that cannot be read; TooMany if too many watch already.
         """
         viewer, stream = await self._join(key, path)
         return self._until_gone(viewer, stream)
 
-    async def span(self, key: str, start_s: float, end_s: float) -> bytes | None:
-        """The lines of a part of a run's time, as JSON; None if nobody watches it. Errors: FlatwaterError."""
+    async def span(self, key: str, cell: int, start_s: float, end_s: float) -> bytes | None:
+        """The lines of a part of a cell's time, as JSON; None if nobody watches it. Errors: FlatwaterError."""
         stream = self._streams.get(key)
-        return None if stream is None else await stream.span(start_s, end_s)
+        return None if stream is None or stream.ended else await stream.span(cell, start_s, end_s)
 
     async def _join(self, key: str, path: Path) -> tuple[Viewer, Stream]:
         self._streams = {name: one for name, one in self._streams.items() if not one.ended}
-        if self.viewers >= VIEWERS_MAX:
-            raise FlatwaterError(f"{VIEWERS_MAX} viewers watch already", hint="close some of the pages")
+        if self.viewers >= self._room:
+            raise TooMany(f"{self._room} viewers watch already", hint="close some of the pages")
         if key not in self._streams:
             if len(self._streams) >= WATCHES_MAX:
-                raise FlatwaterError(f"{WATCHES_MAX} runs are watched already", hint="close some of the pages")
+                raise TooMany(f"{WATCHES_MAX} runs are watched already", hint="close some of the pages")
             self._streams[key] = Stream(path, self.writers)
         stream = self._streams[key]
         try:

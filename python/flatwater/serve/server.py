@@ -23,6 +23,7 @@ from flatwater.results.started import resume_command
 from flatwater.results.stored import exists
 from flatwater.serve.app import make_app
 from flatwater.serve.catalogue import Catalogue
+from flatwater.serve.connections import limited
 from flatwater.serve.guard import Access
 from flatwater.serve.hub import Hub
 from flatwater.serve.launch.child import Child
@@ -33,8 +34,11 @@ from flatwater.spelling import guessed_path
 
 #: Seconds that answers under way have when the server ends.
 ENDING_S = 1
-#: Open files: those of all viewers, and some.
+#: Open files at most; those of them that are for results, and never for connections; and the connections that are for
+#: other things than watching: a page is told that too many watch.
 FILES_MAX = 4096
+FILES_OF_RESULTS = 512
+NOT_WATCHING = 64
 #: How far the server stands back where processors are short: a run on this machine may be measured.
 NICE = 5
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -72,7 +76,7 @@ def serve(
         raise UserError("is a result, and no folder for new ones", where=str(roots[0]), hint=hint)
     # Before the server stands back and takes more files: its runs are as those of a terminal.
     launcher = Launcher(roots[0]) if allow_run else None
-    _allow_many_viewers()
+    connections = connections_max(_allow_many_files())
     os.nice(NICE)
     opened = open_port(host, port)
     with opened:
@@ -83,15 +87,21 @@ def serve(
         access = Access(host if reachable or host == "localhost" else address, number, token, allow_run)
         url = url_of(access) + (f"?token={token}" if token is not None else "")
         served = Served(roots, url, reachable, allow_run)
-        asyncio.run(_serve(opened, access, Catalogue(roots), launcher, lambda: tell(served)))
+        asyncio.run(_serve(opened, access, Catalogue(roots), launcher, connections, lambda: tell(served)))
 
 
-def _allow_many_viewers() -> None:
+def _allow_many_files() -> int:
     """As many open files as this process may have: each viewer is one, and the usual limit is 1,024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES_MAX if hard == resource.RLIM_INFINITY else min(FILES_MAX, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
+
+
+def connections_max(files: int) -> int:
+    """Connections at once of a server that may open so many files."""
+    return max(files // 2, files - FILES_OF_RESULTS)
 
 
 def url_of(access: Access) -> str:
@@ -103,10 +113,15 @@ def url_of(access: Access) -> str:
 
 
 async def _serve(
-    opened: socket.socket, access: Access, catalogue: Catalogue, launcher: Launcher | None, told: Callable[[], None]
+    opened: socket.socket,
+    access: Access,
+    catalogue: Catalogue,
+    launcher: Launcher | None,
+    connections: int,
+    told: Callable[[], None],
 ) -> None:
-    hub = Hub(Writers())
-    server = Server(configured(make_app(catalogue, hub, access, launcher)), told)
+    hub = Hub(Writers(), max(1, connections - NOT_WATCHING))
+    server = Server(configured(make_app(catalogue, hub, access, launcher), connections), told)
     ending: set[asyncio.Task[None]] = set()
 
     def end() -> None:
@@ -135,10 +150,11 @@ async def _serve(
             loop.remove_signal_handler(number)
 
 
-def configured(app: ASGIApp) -> uvicorn.Config:
-    """How an application is served."""
+def configured(app: ASGIApp, connections: int) -> uvicorn.Config:
+    """How an application is served, to so many connections at once."""
     return uvicorn.Config(
         app,
+        http=limited(connections),
         # What fails is told in the page; a bug is told on standard error.
         log_config=None,
         log_level="error",

@@ -174,41 +174,7 @@ class Tail(Cell):
             return EMPTY
         return Series(np.array(self.times), np.array(column))
 
-    def within(self, start_s: float, end_s: float) -> Span:
-        """What was read of a span of the cell's time."""
-        return Span(self, start_s, end_s)
-
     def last(self, series: str) -> float | None:
         """The last sample of a series; None if there is none."""
         column = self.columns.get(series)
         return column[-1] if column and math.isfinite(column[-1]) else None
-
-
-class Span(Cell):
-    """A part of the time of a cell that is under way, as the report's charts read a cell."""
-
-    def __init__(self, tail: Tail, start_s: float, end_s: float) -> None:
-        super().__init__(tail.result, tail.plan, None)
-        self._tail = tail
-        # With the samples around it, so that lines reach the edges.
-        first, last = np.searchsorted(np.array(tail.times), [start_s, end_s])
-        self._part = slice(max(0, int(first) - 1), int(last) + 1)
-
-    @property
-    def phases(self) -> list[Phase]:
-        """The phases of the whole cell: they tell what is measured."""
-        return self._tail.phases
-
-    @property
-    def events(self) -> list[Event]:
-        """The events of the whole cell."""
-        return self._tail.events
-
-    def metrics(self) -> list[tuple[str, str]]:
-        """The (layer, metric) pairs of the cell."""
-        return self._tail.metrics()
-
-    def series(self, layer: str, metric: str) -> Series:
-        """One series in the span."""
-        found = self._tail.series(layer, metric)
-        return Series(found.time_s[self._part], found.value[self._part])

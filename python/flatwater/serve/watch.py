@@ -22,6 +22,7 @@ from flatwater.report.html import seen
 from flatwater.report.recorded import encode_values
 from flatwater.report.units import binary_bytes, microseconds, number, percent, seconds
 from flatwater.serve.followed import THROUGHPUT, Followed, State, measured
+from flatwater.serve.span import lines_within
 from flatwater.serve.tail import Tail
 from flatwater.serve.writers import Writers
 
@@ -30,6 +31,9 @@ CHARTS: Sequence[CellChart] = (Throughput(), Database(), Latency(), Flash(), Dev
 _DRAWN = wanted_by(CHARTS)
 P99 = "workload.latency_p99_us"
 _WANTED = frozenset({*_DRAWN.fine, *_DRAWN.coarse})
+#: Points that are sent one by one before all are sent anew, thinned: a page that stays open has no more of a line than
+#: the usual 8,000 and these.
+GROWN_MAX = 4000
 #: Events on the page: the last ones.
 EVENTS_MAX = 40
 
@@ -44,6 +48,8 @@ class Watch:
         self._run = Followed(path, writers, _WANTED)
         #: The rows of the tail, and the series, that whoever watches has been sent.
         self._sent = 0
+        #: The rows when all were last sent.
+        self._whole_rows = 0
         self._series: frozenset[str] = frozenset()
         self._told: tuple[object, ...] = ()
 
@@ -68,7 +74,9 @@ class Watch:
         drawn = self._draw()
         series = frozenset(drawn.recorded.lines) if drawn is not None else frozenset()
         # A series that was not there before, as of a second instance, has no place in what was sent.
-        anew = began or series != self._series
+        anew = began or series != self._series or rows - self._whole_rows > GROWN_MAX
+        if anew:
+            self._whole_rows = rows
         message = self._whole(drawn, state) if anew else self._more(drawn, state)
         self._sent, self._series, self._told = rows, series, heard
         return message
@@ -77,14 +85,12 @@ class Watch:
         """All that was sent so far, for one who begins to watch."""
         return self._whole(self._draw(), self._run.state())
 
-    def span(self, start_s: float, end_s: float) -> bytes:
-        """The lines of a span of the cell's time, with as many points as the whole cell has otherwise: JSON."""
+    def span(self, cell: int, start_s: float, end_s: float) -> bytes | None:
+        """The lines of a span of a cell's time, as JSON; None if it is not the cell that is watched."""
         tail = self._run.tail
-        if tail is None or not tail.rows:
-            return b"{}"
-        drawn = next(draw(self._run.result, [tail.within(start_s, end_s)], CHARTS)).as_json()
-        found = {"cell": tail.index, "times": drawn["times"], "lines": drawn["lines"]}
-        return json.dumps(seen(found), separators=(",", ":"), allow_nan=False).encode()
+        if tail is None or not tail.rows or tail.index != cell:
+            return None
+        return lines_within(tail, start_s, end_s, CHARTS)
 
     def _draw(self) -> DrawnCell | None:
         tail = self._run.tail

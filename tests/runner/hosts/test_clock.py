@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flatwater.runner.hosts.clock import Exchange, Offset, drift_between, estimate
@@ -15,7 +15,6 @@ def exchange(asked_ns: int, there_ns: int, back_ns: int, ahead_ns: int) -> Excha
     return Exchange(asked_ns, asked_ns + there_ns + ahead_ns, asked_ns + there_ns + back_ns)
 
 
-@settings(deadline=None)
 @given(ahead=st.integers(-(10**15), 10**15), ways=st.lists(st.tuples(WAYS, WAYS), min_size=1, max_size=20))
 def test_the_bound_holds_however_long_each_way_took(ahead: int, ways: list[tuple[int, int]]) -> None:
     exchanges = [exchange(10**9 * number, there, back, ahead) for number, (there, back) in enumerate(ways)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flatwater.experiment import make_experiment
@@ -17,7 +17,6 @@ from flatwater.plan.transactions import Tpcc, TpccMysql
 from flatwater.runner.hosts.division import divide, fileio_parts_of, parts_of
 
 
-@settings(deadline=None)
 @given(hosts=st.integers(1, 64), more=st.integers(0, 10_000))
 def test_every_session_has_one_host(hosts: int, more: int) -> None:
     shares = divide(hosts + more, hosts)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flatwater._engine import Histogram, merge_parts
@@ -38,7 +38,6 @@ def part(start_s: float, end_s: float, latencies_ns: list[int], **own: float) ->
     return HostPart(start_s, end_s, encoded(latencies_ns, start_s=start_s, end_s=end_s), own)
 
 
-@settings(deadline=None)
 @given(hosts=st.lists(LATENCIES, min_size=1, max_size=5))
 def test_histograms_are_the_sum_of_the_parts_bit_for_bit(hosts: list[list[int]]) -> None:
     merged = merge_parts([[encoded(own)] for own in hosts], 0.0, 1.0)

@@ -82,6 +82,12 @@ impl Generation {
         matches!(self, Self::Cleaner(generation) if generation.serves_log())
     }
 
+    /// Most pages of a batch for free frames. MySQL 5.6 makes one such batch after another, as threads may wait for the end
+    /// of one (PAGE_CLEANER_LRU_BATCH_CHUNK_SIZE).
+    pub const fn lru_chunk_pages(self) -> u64 {
+        if matches!(self, Self::Cleaner(CleanerGeneration::Mysql56)) { 100 } else { u64::MAX }
+    }
+
     /// Whether a search of an LRU list for a page that can give its frame begins where the last one stopped (LRUItr): MySQL
     /// since 5.7.
     pub const fn searches_go_on(self) -> bool {

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flatwater.experiment.database.option_line import line_fault
+from flatwater.experiment.database.option_line import LINE_BYTES_MAX, line_fault
 from flatwater.experiment.problem import Problem, quote, raise_problems
 
 #: Where the settings are in an experiment.
@@ -114,7 +114,7 @@ def value_fault(name: str, value: Any) -> tuple[str, str | None] | None:
     if isinstance(value, int) and not _LEAST <= value <= _MOST:
         return f"is more than any server takes: {quote(value)}", None
     if isinstance(value, str) and not value.isprintable():
-        return f"must be one line of printable characters, not {quote(value)}", None
+        return f"must be one line of at most {LINE_BYTES_MAX:,} printable characters, not {quote(value)}", None
     if isinstance(value, str) and (fault := line_fault(name, value)):
         return fault, None
     if isinstance(value, str) and is_path(value) and _bare(name) not in SLASHED:

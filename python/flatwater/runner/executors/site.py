@@ -110,13 +110,13 @@ def run_cells(client: WorkerFacts, errand: bytes, indexes: Sequence[int]) -> lis
     error = refusal(worker.address, facts(), client)
     if error is not None:
         raise error
-    errand_of: Errand = pickle.loads(errand)  # noqa: S301 (who can reach a worker can run any code on it anyway)
-    experiment = errand_of.experiment
-    reporter = SiteReporter(worker, errand_of.topic, indexes[0])
+    asked: Errand = pickle.loads(errand)  # noqa: S301 (who can reach a worker can run any code on it anyway)
+    experiment = asked.experiment
+    reporter = SiteReporter(worker, asked.topic, indexes[0])
     # A later run may get another worker, and the measurement goes to the client.
     bench = Bench(experiment, resumable=False)
     done = []
-    teller = Teller(lambda message: worker.log_event(TOPIC, message), errand_of.run)
+    teller = Teller(lambda message: worker.log_event(TOPIC, message), asked.run)
     with (
         closing(teller),
         watched(worker) as interrupt,

@@ -1,10 +1,8 @@
 //! Frames for pages that come into memory: free ones, those of clean pages, and what a thread does when it finds neither.
 
 use super::super::events::Event;
-use super::super::generation::Generation;
 use super::super::ids::{FrameId, PageNo, ThreadNo};
 use super::super::pool::Replaceable;
-use super::super::settings::Settings;
 use super::super::write_back::{Kind, Owner};
 use super::Innodb;
 
@@ -24,27 +22,9 @@ const SEARCHED_BESIDE_CLEANER: u32 = 100;
 /// How often a thread of MySQL searches in vain before it sleeps before each further search (buf_LRU_get_free_block).
 const SEARCHES_AWAKE: u32 = 2;
 
-/// What a thread of a MySQL with a page cleaner does that finds no free frame (buf_LRU_get_free_block).
-struct Searching {
-    /// Pages of the first search.
-    scan: u32,
-    /// It waits for a batch for free frames that has pages to choose still.
-    waits_for_batch: bool,
-    sleep_ns: u64,
-}
-
-impl Searching {
-    fn of_server(generation: Generation, settings: &Settings) -> Self {
-        if generation.searches_go_on() {
-            return Self { scan: SEARCHED_BESIDE_CLEANER, waits_for_batch: false, sleep_ns: 10_000_000 };
-        }
-        Self {
-            scan: u32::try_from(settings.innodb_lru_scan_depth).unwrap_or(u32::MAX),
-            waits_for_batch: settings.innodb_doublewrite,
-            sleep_ns: 100_000_000,
-        }
-    }
-}
+/// How long it sleeps then, ns; and in MySQL 5.6.
+const SLEEP_NS: u64 = 10_000_000;
+const SLEEP_56_NS: u64 = 100_000_000;
 
 impl Innodb {
     /// A frame for a page: a free one, else that of a clean page near the end of the LRU list. None: pages must be
@@ -99,15 +79,17 @@ impl Innodb {
     /// No frame is free, in a MySQL with a page cleaner. True: one is now. False: the thread writes one page by itself, with
     /// a doublewrite of its own (buf_flush_single_page_from_LRU), or it sleeps.
     fn find_frame_beside_cleaner(&mut self, thread: ThreadNo, instance: usize) -> bool {
-        let Searching { scan, waits_for_batch, sleep_ns } =
-            Searching::of_server(self.spec.generation, &self.spec.settings);
-        if waits_for_batch && self.write_back.is_choosing(instance) {
+        let (first, sleep_ns) = if self.spec.generation.searches_go_on() {
+            (SEARCHED_BESIDE_CLEANER, SLEEP_NS)
+        } else if self.write_back.doubles() && self.write_back.is_choosing(instance) {
             self.write_back.wait_for_free(thread, instance);
             return false;
-        }
+        } else {
+            (u32::try_from(self.spec.settings.innodb_lru_scan_depth).unwrap_or(u32::MAX), SLEEP_56_NS)
+        };
         let searches = self.threads.get(thread).searches();
         if searches > 0 || self.write_back.may_be_clean(instance) {
-            if self.evict_clean(instance, if searches > 0 { u32::MAX } else { scan }) {
+            if self.evict_clean(instance, if searches > 0 { u32::MAX } else { first }) {
                 return true;
             }
             if searches == 0 {

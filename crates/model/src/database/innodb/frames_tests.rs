@@ -1,6 +1,7 @@
 //! Tests of what a thread of a MySQL with a page cleaner does that finds no free frame.
 
 use super::super::super::Fleet;
+use super::super::super::ids::Lsn;
 use super::super::super::tests::spec;
 use super::*;
 
@@ -114,7 +115,7 @@ fn threads_of_mysql_5_6_wait_for_a_batch_that_chooses_pages() {
         let server = &mut run.servers[0];
         let Innodb { write_back, pool, host, .. } = server;
         // The first fills the buffer of the doublewrite, the second waits for it with its pages unchosen.
-        let list = Kind::List { limit_lsn: super::super::super::ids::Lsn::MAX, sync: false };
+        let list = Kind::List { limit_lsn: Lsn::MAX, sync: false };
         write_back.start_batch(0, list, 200, Owner::Nobody, pool, host);
         write_back.start_batch(0, Kind::Lru, 50, Owner::Nobody, pool, host);
         let before = written(server).len();

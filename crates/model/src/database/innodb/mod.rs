@@ -2,8 +2,8 @@
 //!
 //! Each component owns its state and knows none of the others but those that it is handed. Here is only what takes several
 //! of them: `transactions.rs` lets a thread do its transaction, with `pages.rs` for the pages that it uses, `frames.rs`
-//! for their frames and `logs.rs` for its changes and its commit; `flush.rs` is what is written in the background; `warm_up.rs` what was before the run;
-//! `observe.rs` what is recorded of it.
+//! for their frames and `logs.rs` for its changes and its commit; `flush.rs` is what is written in the background;
+//! `warm_up.rs` what was before the run; `observe.rs` what is recorded of it.
 
 use super::background::{Background, Rounds, SECOND_NS};
 use super::binlog::Binlog;

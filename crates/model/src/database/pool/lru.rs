@@ -84,7 +84,12 @@ impl Pool {
 
     /// The last `scan` frames of an instance's LRU list, the least recently used first.
     fn at_end(&self, instance: usize, scan: u32) -> impl Iterator<Item = (FrameId, &Frame)> {
-        let mut next = self.instances[instance].least_recent();
+        self.up_from(self.instances[instance].least_recent(), scan)
+    }
+
+    /// `scan` frames of an LRU list: this one, and those that were used later.
+    fn up_from(&self, first: FrameId, scan: u32) -> impl Iterator<Item = (FrameId, &Frame)> {
+        let mut next = first;
         (0..scan).map_while(move |_| {
             let frame = next;
             let page = self.frames.get(frame.index())?;
@@ -126,13 +131,9 @@ impl Pool {
 
     fn search(&mut self, instance: usize, search: Search, scan: u32, wanted: impl Fn(u8) -> bool) -> Option<FrameId> {
         let mut next = self.instances[instance].search_from(search, &self.frames);
-        let mut pages = (0..scan).map_while(|_| {
-            let frame = next;
-            let page = self.frames.get(frame.index())?;
-            next = page.lru.newer;
-            Some((frame, page.flags))
-        });
-        let found = pages.find(|(_, flags)| wanted(*flags)).map(|(frame, _)| frame);
+        let mut pages = self.up_from(next, scan).inspect(|(_, page)| next = page.lru.newer);
+        let found = pages.find(|(_, page)| wanted(page.flags)).map(|(frame, _)| frame);
+        drop(pages);
         self.instances[instance].end_search(search, next);
         found
     }

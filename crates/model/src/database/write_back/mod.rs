@@ -12,7 +12,6 @@
 use std::collections::VecDeque;
 
 use super::events::Event;
-use super::generation::{CleanerGeneration, Generation};
 use super::host::Host;
 use super::ids::{BatchId, Lsn, PAGE_BYTES, PassId, ThreadNo, WriterId};
 use super::pool::Pool;
@@ -71,11 +70,6 @@ impl Counts {
 /// Batches for free frames leave a list of so many pages alone (BUF_LRU_MIN_LEN). MariaDB: or of a twentieth of a small pool.
 const LRU_MIN_LEN: u64 = 256;
 
-/// Pages of a batch for free frames of MySQL 5.6, of which it makes one after another, as threads may wait for the end of
-/// one (PAGE_CLEANER_LRU_BATCH_CHUNK_SIZE).
-const LRU_CHUNK: u64 = 100;
-const MYSQL_56: Generation = Generation::Cleaner(CleanerGeneration::Mysql56);
-
 /// The length of an LRU list that batches for free frames leave alone.
 fn lru_least(spec: &Spec) -> u64 {
     let frames = spec.settings.innodb_buffer_pool_size / PAGE_BYTES;
@@ -128,7 +122,7 @@ impl WriteBack {
             lru_most: if generation.is_mariadb() { settings.innodb_io_capacity_max.max(1) } else { u64::MAX },
             lru_least: lru_least(spec),
             lru_scans_all: generation.is_mariadb(),
-            lru_chunk: if generation == MYSQL_56 { LRU_CHUNK } else { u64::MAX },
+            lru_chunk: generation.lru_chunk_pages(),
             evicts: generation.has_cleaner(),
             ended: VecDeque::new(),
             counts: Counts::default(),
@@ -186,7 +180,7 @@ impl WriteBack {
         pool: &mut Pool,
         host: &mut Host,
     ) {
-        let rounds = if kind == Kind::Lru { each.div_ceil(self.lru_chunk) } else { 1 };
+        let rounds = if kind == Kind::Lru { each.div_ceil(self.lru_chunk).max(1) } else { 1 };
         let pass = self.passes.start(kind, each, rounds, width, owner);
         self.run_pass(pass, pool, host);
     }
@@ -214,8 +208,8 @@ impl WriteBack {
     }
 
     /// Goes over the pages at the end of an instance's LRU list: it evicts clean ones until `depth` frames are free. Returns
-    /// how many dirty ones it passed. All of these are written, and not only as many as are still wanted: the server
-    /// starts their writes while it goes (buf_flush_LRU_list_batch).
+    /// how many dirty ones it passed, a chunk at most. All of these are written, and not only as many as are still wanted:
+    /// the server starts their writes while it goes (buf_flush_LRU_list_batch).
     fn free_frames(&mut self, instance: usize, depth: u64, pool: &mut Pool, host: &mut Host) -> u64 {
         let above_least = pool.data_of(instance).saturating_sub(self.lru_least);
         let scan = if self.lru_scans_all { above_least } else { above_least.min(depth) };
