@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import stat
 from collections.abc import Iterator
@@ -207,8 +208,9 @@ def test_a_cell_and_a_copy_of_an_experiment_have_what_it_has(tmp_path: Path) -> 
     for programs in (False, True):
         experiment = load(tmp_path / "mine.toml", programs=programs)
         cells = [cell_at(experiment, index).experiment for index in range(2)]
-        copies = [experiment.model_copy(update={"repeat": 2}), *cells]
-        assert [one.lets_programs_run for one in copies] == [programs] * 3
+        sent = pickle.loads(pickle.dumps(experiment))  # to workers of a cluster
+        copies = [experiment.model_copy(update={"repeat": 2}), sent, *cells]
+        assert [one.lets_programs_run for one in copies] == [programs] * 4
         assert list(programs_of(cells[0])) == []
         assert list(programs_of(cells[1])) == [("database.flushing", "nowhere.py:Mine")]
 
