@@ -24,8 +24,9 @@ from flatwater.results import (
     Stall,
     create_result,
 )
+from flatwater.results.merging import ROW_GROUP_ROWS
 from flatwater.results.schema import CellPlan, Manifest
-from flatwater.results.series import ROW_GROUP_ROWS, SERIES_SCHEMA
+from flatwater.results.series import SERIES_SCHEMA
 
 Column = np.ndarray[Any, np.dtype[np.float64]]
 Columns = dict[str, Column]

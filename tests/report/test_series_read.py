@@ -12,7 +12,9 @@ import synthetic
 
 from flatwater.errors import FlatwaterError
 from flatwater.results import open_result
-from flatwater.results.series import SERIES_SCHEMA, list_metrics, merge_parts, read_series
+from flatwater.results.merging import merge_parts
+from flatwater.results.sealed import list_metrics, read_series
+from flatwater.results.series import SERIES_SCHEMA
 
 
 def table(shuffled: bool) -> pa.Table:

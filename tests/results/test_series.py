@@ -11,13 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flatwater.errors import FlatwaterError
+from flatwater.results.merging import merge_parts
+from flatwater.results.sealed import list_metrics, read_series
 from flatwater.results.series import (
     EMPTY,
     Series,
-    list_metrics,
-    merge_parts,
     read_journal,
-    read_series,
     seal_journal,
 )
 
@@ -91,10 +90,3 @@ def test_an_empty_journal_is_an_empty_part(tmp_path: Path) -> None:
     parts = sorted(tmp_path.glob("series-*.parquet"))
     assert list_metrics(parts, 0) == []
     assert len(read_series(parts, 0, "workload", "throughput")) == 0
-
-
-def test_nothing_half_written_is_left_by_merging(tmp_path: Path) -> None:
-    (tmp_path / "bad.parquet").write_bytes(b"PAR1 no more than that")
-    with pytest.raises(FlatwaterError):
-        merge_parts([tmp_path / "bad.parquet"], tmp_path / "series.parquet", "cell")
-    assert not (tmp_path / "series.parquet").exists()

@@ -57,7 +57,7 @@ def cores(of: Experiment) -> int:
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server that flatwater would start: a MySQL 5.7."""
     binary = Binary(Path("/usr/sbin/mysqld"), "mysql", (5, 7, 22), "5.7.22")
-    monkeypatch.setattr(twins, "find_server", lambda binary_name: binary)
+    monkeypatch.setattr(twins, "server_of", lambda experiment: binary)
 
 
 @pytest.mark.parametrize(

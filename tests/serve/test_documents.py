@@ -14,6 +14,7 @@ from flatwater.errors import UserError
 from flatwater.experiment import load
 from flatwater.experiment.library import library_files
 from flatwater.report.document import Rows
+from flatwater.results.foreign import as_foreign
 from flatwater.runner.progress import SilentReporter
 from flatwater.runner.sweep import run_experiment
 from flatwater.serve import documents
@@ -108,8 +109,10 @@ def test_no_file_that_a_result_names_is_opened(runs: Path, line: str, tmp_path: 
     file = runs / "new" / "experiment.toml"
     known = next(one for one in file.read_text().splitlines() if one.startswith("device = "))
     file.write_text(file.read_text().replace(known, line.format(secret=secret)))
-    with pytest.raises(UserError, match="no page opens a file that a result names"):
+    with as_foreign([runs]), pytest.raises(UserError, match="no page opens a file that a result names") as told:
         documents.cost([listed(runs)["new"]])
+    assert "secret" not in str(told.value) and str(runs) not in str(told.value)
     file.write_text(file.read_text().replace(line.format(secret=secret), known) + f'\n[cost]\nprices = "{secret}"\n')
-    document = documents.cost([listed(runs)["new"]])
+    with as_foreign([runs]):
+        document = documents.cost([listed(runs)["new"]])
     assert "Price files that the experiments name are not read here" in str(document.blocks[0])

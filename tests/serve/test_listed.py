@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,15 @@ def test_a_link_in_a_result_shows_nobody_elses_file(tmp_path: Path, name: str) -
     with pytest.raises(UserError, match=f"{name} is a link") as told:
         listed(folder)
     assert "somebody" not in str(told.value)
+
+
+@pytest.mark.parametrize("changed_s", [2**40, -(2**40), 2**62])
+def test_no_time_and_a_file_of_a_year_that_no_calendar_has(tmp_path: Path, changed_s: int) -> None:
+    (place,) = find_results([write(tmp_path / "r", [cell(1.0)], created_at="")])
+    of_the_file = read_listed(place).created_at
+    assert of_the_file.year >= 2026
+    found = read_listed(replace(place, stamp=((changed_s * 10**9, 1), *place.stamp[1:])))
+    assert found.created_at.year == 1970
 
 
 def test_different_units_have_no_common_mean(tmp_path: Path) -> None:

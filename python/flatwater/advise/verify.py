@@ -11,6 +11,7 @@ from flatwater.analysis.bound import experiment_of
 from flatwater.analysis.compare import cell_estimate, ratio_interval
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, Observed
+from flatwater.experiment.programs import require_allowed
 from flatwater.results import Cell, CellSummary, open_result
 from flatwater.runner.progress import Reporter
 from flatwater.runner.sweep import default_folder, run_experiment
@@ -63,14 +64,19 @@ def _experiment_to_verify(cell: Cell, advice: Advice) -> Experiment:
     return changed_experiment(cell, (*advice.change.overrides, "repeat=1"))
 
 
-def verify(cell: Cell, advice: Advice, reporter: Reporter, out: Path | None = None) -> Verified:
+def verify(
+    cell: Cell, advice: Advice, reporter: Reporter, out: Path | None = None, *, programs: bool = False
+) -> Verified:
     """Runs the changed experiment into the folder `out` (None: a new one under `results/`), and compares.
 
-    The result that was advised on stays as it is.
+    The result that was advised on stays as it is. `programs`: those that its experiment names may run.
 
     Errors: UserError for a change that no experiment can make; FlatwaterError if the run failed; Interrupted.
     """
     experiment = _experiment_to_verify(cell, advice)
+    if programs:
+        experiment = experiment.letting_programs_run()
+    require_allowed(experiment)
     out = out or default_folder(experiment)
     outcome = run_experiment(experiment, out, reporter, lambda *_: None)
     if outcome.status == "interrupted":

@@ -10,12 +10,14 @@ from flatwater.analysis.compare import cells_by_set, pooled_estimate, ratio_inte
 from flatwater.analysis.thresholds import Ratio
 from flatwater.errors import UserError
 from flatwater.experiment import PlannedCell, load, make_cell
+from flatwater.experiment.named_file import require_may_open
 from flatwater.results import Series, open_result
 
 
 def absent(baseline: str) -> str:
     """Why a baseline cannot be opened; empty if it can. Cells and their values are only known after the run."""
     try:
+        require_may_open(Path(baseline))
         open_result(Path(baseline))
     except UserError as error:
         return str(error)
@@ -29,6 +31,7 @@ def ratio_to(baseline: str, plan: PlannedCell, measured: Series) -> Ratio:
     cannot be read, has no such cell, or answers another question.
     """
     try:
+        require_may_open(Path(baseline))
         stored = open_result(Path(baseline))
         if stored.manifest.source != "run":
             return Ratio(why=f"{baseline} was imported: nothing tells whether it measured the same")

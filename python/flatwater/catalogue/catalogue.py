@@ -26,6 +26,11 @@ from flatwater.catalogue.tables import RUN
 from flatwater.errors import UserError
 from flatwater.stores import is_mirror
 
+#: The most letters of a reason: a folder from another source may contain anything.
+WHY_MAX = 300
+#: What pyarrow says of a value that a column does not hold: half of a character, another type, too large a number.
+_NOT_HELD = (ValueError, TypeError, OverflowError, pa.ArrowException)
+
 
 @dataclass(frozen=True)
 class Catalogue:
@@ -84,6 +89,9 @@ def _read(place: Place) -> tuple[Kept, dict[str, str]]:
         except UserError as error:
             left_out[run] = str(error)
             continue
+        except Exception as error:  # noqa: BLE001 - whatever lies in a folder: it takes no other result away
+            left_out[run] = _damaged(error)
+            continue
         if read.left_out is not None:
             left_out[run] = read.left_out
         # What is told of a result must be told the next time too, and a file may have changed while it was read.
@@ -91,7 +99,27 @@ def _read(place: Place) -> tuple[Kept, dict[str, str]]:
         runs.append(run)
         stamps.append(now if whole else "")
         rows.append(read.rows)
-    found = joined(chosen(indexed, fresh), of_rows(runs, stamps, rows))
+    found = joined(chosen(indexed, fresh), _tables_of(runs, stamps, rows, left_out))
     if is_indexed and (any(stamps) or len(fresh) < len(indexed.runs)):
         write_index(place.path, found)
     return found, left_out
+
+
+def _tables_of(runs: list[str], stamps: list[str], rows: list[Rows], left_out: dict[str, str]) -> Kept:
+    """The rows as tables. A result with a value that no column holds is left out, and named in `left_out`."""
+    try:
+        return of_rows(runs, stamps, rows)
+    except _NOT_HELD:
+        pass
+    sound = []
+    for at, run in enumerate(runs):
+        try:
+            of_rows([run], [""], [rows[at]])
+            sound.append(at)
+        except _NOT_HELD as error:
+            left_out[run] = _damaged(error)
+    return of_rows([runs[at] for at in sound], [stamps[at] for at in sound], [rows[at] for at in sound])
+
+
+def _damaged(error: Exception) -> str:
+    return f"the result is damaged: {type(error).__name__}: {error}"[:WHY_MAX]

@@ -145,6 +145,6 @@ def _time(text: str) -> datetime | None:
     """A stored time in UTC, without its zone; None for text that is none."""
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
+        return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):  # in UTC it is before the year 1
         return None
-    return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)

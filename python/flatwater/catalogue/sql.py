@@ -18,6 +18,7 @@ import pyarrow as pa
 from flatwater.catalogue.catalogue import Catalogue
 from flatwater.catalogue.tables import RUN, SERIES, TABLES
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.results.sealed import UNREADABLE, check_series
 from flatwater.stores import behind
 
 if TYPE_CHECKING:
@@ -171,30 +172,45 @@ def _series(files: dict[str, list[str]]) -> pa.Table | Any:
     pairs = [(run, file) for run, some in files.items() for file in some]
     if not pairs:
         return schema.empty_table()
-    return dataset.FileSystemDataset.from_paths(
+    kind, local = dataset.ParquetFileFormat(), fs.LocalFileSystem()
+    found = dataset.FileSystemDataset.from_paths(
         [file for _, file in pairs],
         schema=schema,
-        format=dataset.ParquetFileFormat(),
-        filesystem=fs.LocalFileSystem(),
+        format=kind,
+        filesystem=local,
         # Each file is known to be of its run, so that files of others are not opened.
         partitions=[dataset.field(RUN) == run for run, _ in pairs],
     )
 
+    class Checked(dataset.FileSystemDataset):  # type: ignore[misc] # pyarrow has no types for it
+        """The files, of which each that a question reads is checked first: a few bytes may tell of billions of rows."""
+
+        def scanner(self, *arguments: Any, **named: Any) -> Any:
+            """What DuckDB reads. Errors: `UNREADABLE`."""
+            for fragment in self.get_fragments(named.get("filter")):
+                check_series(Path(fragment.path))
+            return super().scanner(*arguments, **named)
+
+    return Checked(list(found.get_fragments()), schema, kind, local)
+
 
 def _damaged(files: dict[str, list[str]]) -> dict[str, str]:
     """The runs with a file that is not one of series, and why."""
-    import pyarrow.parquet as parquet
-
     found = {}
     for run, some in files.items():
         for file in some:
             try:
-                with parquet.ParquetFile(file) as opened:
-                    names = opened.schema_arrow.names
-                    if names != [column.name for column in SERIES.columns]:
-                        raise ValueError(f"it has not the columns of series, but {', '.join(names)[:100]}")
-                    for group in range(opened.num_row_groups):
-                        opened.read_row_group(group)
-            except (OSError, ValueError, pa.ArrowException) as error:
+                _read_whole(Path(file))
+            except UNREADABLE as error:
                 found[run] = f"its series: {Path(file).name}: {error}"
     return found
+
+
+def _read_whole(file: Path) -> None:
+    """Reads all of a file of series. Errors: `UNREADABLE`."""
+    import pyarrow.parquet as parquet
+
+    check_series(file)
+    with parquet.ParquetFile(file) as opened:
+        for group in range(opened.num_row_groups):
+            opened.read_row_group(group)

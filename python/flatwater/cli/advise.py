@@ -60,6 +60,9 @@ def verb(
     verify: Annotated[
         bool, typer.Option("--verify", help="Run the experiment with the first change that it can make, and compare.")
     ] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="The result is yours: run programs that its experiment names.")
+    ] = False,
     for_: For = DEFAULT_FOR,
     unit: Unit = None,
     result: Annotated[
@@ -73,7 +76,8 @@ def verb(
     """Say what to change first, with the evidence, the expected effect, the risk and the source.
 
     A rule that is not sure is silent, and "nothing to change" is an answer. Nothing that runs is ever changed:
-    `--verify` makes the change in a new run of the experiment, into a new folder.
+    `--verify` makes the change in a new run of the experiment, into a new folder. A flushing policy of Python, or the
+    server of a path, that the experiment names is run only with `--trust`: a result may come from anybody.
 
     With the URL of a server, its own load is observed first, as `flatwater observe` does. The result folder is kept.
     Rules that lack what they look at are listed as not judged, with the reason.
@@ -90,8 +94,8 @@ def verb(
     consultation = consult(open_result(folder), cell, rules)
     if predict:
         with make_console(stderr=True).status("reading...") as status:
-            consultation = with_effects(consultation, status.update, cpu_s)
-    verified = _verify(consultation) if verify else None
+            consultation = with_effects(consultation, status.update, cpu_s, programs=trust)
+    verified = _verify(consultation, programs=trust) if verify else None
     document = as_document(consultation, verified)
     if out is not None:
         write_document(document, out, force=force)
@@ -124,7 +128,7 @@ def _rules(name: str | None) -> tuple[Rule, ...]:
     return found
 
 
-def _verify(consultation: Consultation) -> Verified | None:
+def _verify(consultation: Consultation, *, programs: bool) -> Verified | None:
     """Tries the first change that an experiment can make; None if there is no advice."""
     from flatwater.advise import verify
     from flatwater.runner.progress import start_reporter
@@ -134,6 +138,6 @@ def _verify(consultation: Consultation) -> Verified | None:
     chosen = next((one for one in consultation.advice if one.change.overrides), consultation.advice[0])
     reporter = start_reporter()
     try:
-        return verify(consultation.cell, chosen, reporter)
+        return verify(consultation.cell, chosen, reporter, programs=programs)
     finally:
         reporter.close()

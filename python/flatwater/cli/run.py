@@ -130,7 +130,9 @@ def run(request: RunRequest) -> None:
 
     hosts = load_hosts(request.load_on)
     executor = make_executor(request.on, request.jobs, hosts)
-    experiment = only_like_figures(load(request.file, request.overrides, request.seed), request, request.file)
+    experiment = only_like_figures(
+        load(request.file, request.overrides, request.seed, programs=True), request, request.file
+    )
     require_division(experiment, request.load_on)
     require_few_cells([experiment], request, request.file)
     warn_of_shortfall(experiment)

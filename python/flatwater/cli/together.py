@@ -32,7 +32,7 @@ def run_together(request: RunRequest) -> None:
         raise UserError("--all runs on this machine only", where="--on", hint="leave one of the two out")
     if request.load_on is not None:
         raise UserError("--all runs modelled experiments only, which no host makes a load for", where="--load-on")
-    collection = collect(request.files, request.overrides, request.seed)
+    collection = collect(request.files, request.overrides, request.seed, programs=True)
     for name, experiment in collection.experiments.items():
         collection.experiments[name] = only_like_figures(experiment, request, collection.files[name], f"{name}: ")
     where = " ".join(request.files) or "the library"

@@ -68,7 +68,7 @@ def verb(
     consultation = consult(result, most_of_all(result))
     if predict:
         with make_console(stderr=True).status("reading...") as status:
-            consultation = with_effects(consultation, status.update)
+            consultation = with_effects(consultation, status.update, programs=True)
     if as_json:
         typer.echo(json.dumps(as_data(consultation), indent=1))
         return
@@ -86,7 +86,7 @@ def _run(file: str, out: Path | None, printer: CellPrinter) -> Path:
     from flatwater.experiment import load
     from flatwater.runner.sweep import default_folder, run_experiment
 
-    experiment = load(file)
+    experiment = load(file, programs=True)
     folder = out or default_folder(experiment)
     outcome = run_experiment(experiment, folder, printer.reporter, printer.print)
     raise_unless_complete(outcome, folder, RunRequest(files=(file,), out=out))

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from flatwater.cost.line import Per, PriceLine
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment.lines import LineIndex
+from flatwater.experiment.named_file import require_may_open
 from flatwater.experiment.parse import expanded, parse_toml, read_text
 from flatwater.experiment.problem import Problem, explain_error, quote
 from flatwater.spelling import suggest
@@ -123,6 +124,8 @@ def _shipped() -> Mapping[str, Priced]:
 
 
 def _read(path: Path, shown: str, *, own: bool = False) -> Iterator[Priced]:
+    if own:
+        require_may_open(path)
     text = read_text(expanded(str(path)), "a price file")
     data = parse_toml(path, text)
     index = LineIndex(text)

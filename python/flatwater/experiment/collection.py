@@ -33,9 +33,11 @@ class Collection:
         return sum(count_cells(experiment) for experiment in self.experiments.values())
 
 
-def collect(given: Sequence[str], overrides: Sequence[str] = (), seed: int | None = None) -> Collection:
+def collect(
+    given: Sequence[str], overrides: Sequence[str] = (), seed: int | None = None, *, programs: bool = False
+) -> Collection:
     """The experiments in virtual time from folders, files and names of the library; the whole library if none is given.
-    Real experiments, and those without a place for their data, are left out.
+    Real experiments, and those without a place for their data, are left out. `programs` as `load` takes it.
 
     Raises UserError when a file is not an experiment, or no experiment is left.
     """
@@ -49,7 +51,7 @@ def collect(given: Sequence[str], overrides: Sequence[str] = (), seed: int | Non
                 where=str(path),
                 hint="rename one of the files",
             )
-        experiment = load(path, overrides, seed)
+        experiment = load(path, overrides, seed, programs=programs)
         why = _why_left_out(experiment)
         if why is None:
             found.experiments[name] = experiment

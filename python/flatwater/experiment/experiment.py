@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from flatwater.experiment.cache import Cache, FlashCache, NoCache
 from flatwater.experiment.cache.flash import DATA
@@ -66,6 +66,8 @@ class Experiment(Heading):
     published: list[PublishedFigure] = Field(default_factory=list)
     #: Expectations compare several cells, so a single cell has none.
     expected: list[Expectation] = Field(default_factory=list)
+    #: No file can say it: whoever loads the experiment does. Copies of it, and its cells, have it too.
+    _lets_programs_run: bool = PrivateAttr(default=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -73,6 +75,17 @@ class Experiment(Heading):
         if isinstance(parts, dict) and any(isinstance(parts.get(layer), dict) for layer in BUILT):
             raise TypeError("layers are values here: make_experiment reads tables")
         return parts
+
+    @property
+    def lets_programs_run(self) -> bool:
+        """Whether the programs that it names may run (`programs.py`)."""
+        return self._lets_programs_run
+
+    def letting_programs_run(self) -> Experiment:
+        """The same experiment, whose programs may run: it is the user's own."""
+        allowed = self.model_copy()
+        allowed._lets_programs_run = True
+        return allowed
 
     @property
     def kinds(self) -> Kinds:

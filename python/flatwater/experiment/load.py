@@ -24,12 +24,15 @@ from flatwater.experiment.validation import validate
 from flatwater.spelling import guessed, nearest
 
 
-def load(path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Experiment:
+def load(
+    path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | None = None, *, programs: bool = False
+) -> Experiment:
     """Reads an experiment: a file, or a name of the library.
 
     `overrides` are texts like `storage.path=/mnt/flash`. Each replaces the value in the file, also a sweep of the
     field. `seed` replaces the file's. Parts of the report and published figures about cells that an override removes
-    are dropped. Raises InvalidExperimentError, or another UserError, for any error.
+    are dropped. `programs`: those that the experiment names may run: the user runs his own file (`programs.py`).
+    Raises InvalidExperimentError, or another UserError, for any error.
     """
     path = find_experiment(path_or_name)
     text = read_text(path)
@@ -42,7 +45,7 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | No
     experiment, problems = validate(scaled, overridden=bool(overrides))
     if experiment is None:
         raise place_problems(problems, path, text, set_by, swept_fields(scaled.get("sweep")))
-    return experiment
+    return experiment.letting_programs_run() if programs else experiment
 
 
 def find_experiment(path_or_name: str | Path) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import UserError
+from flatwater.results.foreign import open_regular
 
 #: The tables of a file, or a part of them, before they are checked: they may contain any error.
 Tables = dict[str, Any]
@@ -30,7 +31,7 @@ def expanded(written: str) -> Path:
 def read_text(path: Path, what: str = "an experiment file") -> str:
     """The text of a file. Raises UserError if it is too large, unreadable or not UTF-8."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             raw = file.read(MAX_FILE_SIZE + 1)
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None

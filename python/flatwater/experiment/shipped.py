@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from pydantic import ValidationError
 
 from flatwater.errors import UserError
+from flatwater.experiment.named_file import require_may_open
 from flatwater.experiment.parse import expanded
 from flatwater.experiment.problem import Table, explain_error, quote
 from flatwater.spelling import suggest
@@ -38,8 +39,12 @@ class Shipped(Generic[Kind]):
     def load(self, written: str) -> Kind:
         """The content of a file by its name or its path. Errors: UserError, with the nearest name as its hint."""
         files = self.files()
-        path = expanded(written) if "/" in written or written.endswith(".toml") else files.get(written)
-        if path is None:
+        if "/" in written or written.endswith(".toml"):
+            path = expanded(written)
+            require_may_open(path)
+        elif written in files:
+            path = files[written]
+        else:
             what = f"there is no {self.called} {quote(written)}"
             raise UserError(what, where=self.where, hint=suggest(written, list(files)))
         return self._parsed(path)

@@ -53,7 +53,7 @@ def run(
     request = RunRequest((str(file),), overrides, seed, Path(out) if out is not None else None, resume=resume)
     if resume and out is None:
         raise UserError("which result?", where="resume", hint="give its folder with out=")
-    experiment = only_like_figures(load_experiment(request.file, overrides, seed), request, request.file)
+    experiment = only_like_figures(load_experiment(request.file, overrides, seed, programs=True), request, request.file)
     warn_of_shortfall(experiment)
     warn_of_baseline(experiment)
     with result_place(request.out, resume=resume) as place:

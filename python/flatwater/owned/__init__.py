@@ -10,7 +10,7 @@ A file that is not provably flatwater's is never written, renamed or deleted. A 
 followed.
 """
 
-from flatwater.owned.folder import Folder
+from flatwater.owned.folder import Folder, create_folder
 from flatwater.owned.mounted import mounted_below
 from flatwater.owned.permit import Identity, Permit
 from flatwater.owned.witness import Witness
@@ -32,6 +32,7 @@ __all__ = [
     "Permit",
     "Witness",
     "create_file",
+    "create_folder",
     "is_random_name",
     "mounted_below",
     "own_alone",

@@ -119,7 +119,7 @@ class Folder:
 
     @classmethod
     def _make(cls, parent: int, path: Path, where: str) -> Folder:
-        partial, descriptor = _create_folder(parent)
+        partial, descriptor = create_folder(parent)
         try:
             ledger = Ledger(folder=Witness.put(descriptor))
             _save(descriptor, ledger)
@@ -193,7 +193,7 @@ class Folder:
         """Makes a folder in it, unless it exists; its path. Errors: as of `make_file`."""
         if not self.holds(name):
             try:
-                partial, descriptor = _create_folder(self._descriptor)
+                partial, descriptor = create_folder(self._descriptor)
                 try:
                     self._enter(name, descriptor, partial)
                 except BaseException:
@@ -316,7 +316,7 @@ class Folder:
         )
 
 
-def _create_folder(parent: int) -> tuple[str, int]:
+def create_folder(parent: int) -> tuple[str, int]:
     """Makes a folder with a random name in an open one; the name and a descriptor. Errors: OSError."""
     name = random_name()
     os.mkdir(name, mode=0o700, dir_fd=parent)

@@ -27,6 +27,7 @@ from flatwater.report.tables import (
     tables,
 )
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
+from flatwater.results.foreign import open_regular
 from flatwater.results.phases import began_s
 from flatwater.results.tags import Tags, read_tags
 
@@ -261,8 +262,8 @@ def _cell_text(path: str, value: Any) -> str:
 
 def _experiment(result: Result) -> str:
     try:
-        with (result.path / "experiment.toml").open(errors="replace") as handle:
-            text = handle.read(EXPERIMENT_MAX + 1)
+        with open_regular(result.path / "experiment.toml") as handle:
+            text = handle.read(EXPERIMENT_MAX + 1).decode(errors="replace")
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     return text if len(text) <= EXPERIMENT_MAX else text[:EXPERIMENT_MAX] + "\n… (the rest is in experiment.toml)"

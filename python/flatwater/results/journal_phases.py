@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from pathlib import Path
 
+from flatwater.errors import UserError
 from flatwater.results.schema import Event, JournalLine, Phase
 from flatwater.results.series import read_journal
 from flatwater.results.stored import validate
+
+#: Events, or phases, of a cell at most: one a second of three days.
+ENTRIES_MAX = 1 << 18
 
 
 def add_to_phases(phases: list[Phase], line: JournalLine) -> None:
@@ -26,9 +31,22 @@ def phases_of_journal(journal: Path) -> list[Phase]:
     phases: list[Phase] = []
     for line in read_journal(journal):
         add_to_phases(phases, line)
+        require_few(phases, "phases", journal)
     return phases
 
 
 def events_of_journal(journal: Path) -> list[Event]:
     """The events in a journal."""
-    return [validate(Event, line["event"], journal) for line in read_journal(journal) if line.get("event") is not None]
+    events: list[Event] = []
+    for line in read_journal(journal):
+        if line.get("event") is not None:
+            events.append(validate(Event, line["event"], journal))
+            require_few(events, "events", journal)
+    return events
+
+
+def require_few(found: Sized, called: str, journal: Path) -> None:
+    """Errors: UserError for more events or phases than a run has: a small archive may hold a journal of gigabytes."""
+    if len(found) > ENTRIES_MAX:
+        what = f"more than {ENTRIES_MAX:,} {called}, which no run has"
+        raise UserError(what, where=str(journal), hint="the result is damaged")

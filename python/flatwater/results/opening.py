@@ -11,7 +11,7 @@ from flatwater.results.agreement import Agreement
 from flatwater.results.facts import MachineFacts, facts_of
 from flatwater.results.result import Cell, Result
 from flatwater.results.schema import SCHEMA_VERSION, CellSummary, Manifest
-from flatwater.results.stored import exists, read_file, read_json, validate
+from flatwater.results.stored import SUMMARY_BYTES_MAX, exists, read_file, read_json, validate
 from flatwater.spelling import guessed_path
 
 
@@ -95,7 +95,7 @@ def read_machine(path: Path) -> MachineFacts:
 
 def read_summaries(path: Path) -> tuple[dict[int, CellSummary], Agreement | None]:
     """The cells of a `summary.json` by their numbers, and the agreement with what was published. Errors: UserError."""
-    whole = read_json(path)
+    whole = read_json(path, SUMMARY_BYTES_MAX)
     cells = whole.get("cells") if isinstance(whole, dict) else None
     if not isinstance(cells, list):
         raise UserError("there is no list of cells in it", where=str(path))

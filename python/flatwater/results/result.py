@@ -16,11 +16,12 @@ from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.owned import write_atomic
-from flatwater.results import series as on_disk
+from flatwater.results import sealed
 from flatwater.results.agreement import Agreement
 from flatwater.results.digests import DIGESTS
 from flatwater.results.facts import MachineFacts
 from flatwater.results.journal_phases import events_of_journal, phases_of_journal
+from flatwater.results.merging import merge_parts
 from flatwater.results.phases import measured_samples, measured_span
 from flatwater.results.schema import (
     SCHEMA_VERSION,
@@ -31,7 +32,7 @@ from flatwater.results.schema import (
     Manifest,
     Phase,
 )
-from flatwater.results.series import Series
+from flatwater.results.series import Series, seal_journal
 from flatwater.results.stored import exists, read_file, read_json, validate
 
 #: File in the folder of a cell that is run again: the summary of the run before. While the cell runs, no other is kept.
@@ -127,7 +128,7 @@ class Cell:
 
     def seal(self) -> None:
         """Turns the journal into Parquet files, from which the series are then read."""
-        on_disk.seal_journal(self.index, self.journal, self.folder)
+        seal_journal(self.index, self.journal, self.folder)
         self._sealed = True
 
     def mark_sealed(self) -> None:
@@ -172,21 +173,21 @@ class Cell:
             # more memory.
             folder = Path(tempfile.mkdtemp(prefix="flatwater-"))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            on_disk.seal_journal(self.index, self.journal, folder)
+            seal_journal(self.index, self.journal, folder)
         return sorted(folder.glob("series-*.parquet"))
 
     def series(self, layer: str, metric: str) -> Series:
         """One recorded series over the whole cell; empty when it was not recorded."""
         try:
-            return on_disk.read_series(self._files, self.index, layer, metric)
-        except on_disk.UNREADABLE as error:
+            return sealed.read_series(self._files, self.index, layer, metric)
+        except sealed.UNREADABLE as error:
             raise UserError(f"cannot read the series: {error}", where=str(self.result.path)) from None
 
     def metrics(self) -> list[tuple[str, str]]:
         """The (layer, metric) pairs that were recorded."""
         try:
-            return on_disk.list_metrics(self._files, self.index)
-        except on_disk.UNREADABLE as error:
+            return sealed.list_metrics(self._files, self.index)
+        except sealed.UNREADABLE as error:
             raise UserError(f"cannot read the series: {error}", where=str(self.result.path)) from None
 
 
@@ -227,7 +228,7 @@ class Result:
             files = [path for cell in done for path in sorted(cell.folder.glob("*.parquet"))]
             for name, order in (("series", "cell, layer, metric, time_s"), ("histograms", "cell, kind, time_s")):
                 parts = [path for path in files if path.name.startswith(f"{name}-")]
-                on_disk.merge_parts(parts, self.path / f"{name}.parquet", order)
+                merge_parts(parts, self.path / f"{name}.parquet", order)
         self.write_manifest(status)
         if status == "complete":
             # Comes last: a kill before this or during it leaves a complete result.

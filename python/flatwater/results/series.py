@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import shutil
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -18,32 +14,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flatwater.errors import FlatwaterError, UserError
+from flatwater.errors import UserError
+from flatwater.results.foreign import NotRegularError, open_regular
 from flatwater.results.schema import JournalLine
-from flatwater.results.started import resume_command
 
+#: Bytes of a line of a journal at most: flatwater's have some 10 KB.
+LINE_BYTES_MAX = 8 * 1024 * 1024
+_DAMAGED = "the result was damaged after it was written; a resumed run keeps it aside"
 #: Journal lines in one sorted part: bounds the memory for sealing a run of days.
 PART_LINES = 3600
-#: Rows of a Parquet row group: one metric of a day-long run is about one group.
-ROW_GROUP_ROWS = 131_072
 #: A part with at most this many rows is one group: a second group would cost more than it saves.
 SMALL_PART_ROWS = 4096
 #: The minimum of rows in a row group of a part, if there are so many: about a whole block of one metric.
 SHARED_GROUP_ROWS = 4096
-#: Decoded row groups that are kept while reading (about 3 MB each): enough to read along a cell.
-DECODED_GROUPS_MAX = 4
-#: Files that are kept open while reading: the parts of a cell of twelve days, far below the usual limit of 1024.
-OPEN_FILES_MAX = 320
-#: Writers may shorten statistics of texts (64 bytes is common), so longer statistics prove nothing.
-STATISTICS_TEXT_MAX = 64
-#: Memory of DuckDB while it merges parts. The rest goes to a temporary file beside the result.
-MERGE_MEMORY = "512MB"
-
-#: Exceptions for a damaged Parquet file.
-UNREADABLE = (OSError, ValueError, pa.ArrowException)
-
-#: (cell, layer, metric)
-Key = tuple[int, str, str]
 
 _SERIES_FIELDS: list[Any] = [  # pyarrow's type stubs have no dictionary field
     pa.field("cell", pa.int32()),
@@ -84,16 +67,13 @@ EMPTY = Series(np.empty(0), np.empty(0))
 def open_journal(path: Path) -> BinaryIO:
     """A journal, open for reading. Errors: FileNotFoundError; UserError if it cannot be read or is no regular file."""
     try:
-        # Non-blocking, because opening a FIFO with this name would wait for its writer.
-        handle = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+        return open_regular(path)
     except FileNotFoundError:
         raise
+    except NotRegularError as error:
+        raise UserError(str(error.strerror), where=str(path), hint="move it away") from None
     except OSError as error:
         raise UserError(f"cannot read it: {error.strerror}", where=str(path)) from None
-    if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
-        handle.close()
-        raise UserError("it is not a file", where=str(path), hint="move it away")
-    return handle
 
 
 def read_journal(path: Path) -> Iterator[JournalLine]:
@@ -103,10 +83,19 @@ def read_journal(path: Path) -> Iterator[JournalLine]:
     except FileNotFoundError:
         return
     with handle:
-        for number, raw in enumerate(handle, 1):
+        for number in count(1):
+            raw = handle.readline(LINE_BYTES_MAX + 1)
+            if len(raw) > LINE_BYTES_MAX:
+                raise line_too_long(number, path)
             if not raw.endswith(b"\n"):
                 return
             yield journal_line(raw, number, path)
+
+
+def line_too_long(number: int, path: Path) -> UserError:
+    """The error for a line that no run wrote; it need not have been read to its end."""
+    what = f"line {number} is longer than {LINE_BYTES_MAX >> 20} MiB, which no run writes"
+    return UserError(what, where=str(path), hint=_DAMAGED)
 
 
 def journal_line(raw: bytes, number: int, path: Path) -> JournalLine:
@@ -117,7 +106,7 @@ def journal_line(raw: bytes, number: int, path: Path) -> JournalLine:
         raise UserError(
             f"line {number} is not JSON: {error}",
             where=str(path),
-            hint="the result was damaged after it was written; a resumed run keeps it aside",
+            hint=_DAMAGED,
         ) from None
     if not _is_journal_line(line):
         raise UserError(f"line {number} is no interval and no event", where=str(path))
@@ -237,151 +226,3 @@ def _write_table(table: pa.Table, path: Path, **options: Any) -> None:
     """Writes a new file. The rest of a killed run is not written to: it may be a link, or have other names."""
     path.unlink(missing_ok=True)
     pq.write_table(table, path, **options)
-
-
-def merge_parts(parts: list[Path], target: Path, order: str) -> None:
-    """Merges sorted parts into one sorted Parquet file, atomically, in bounded memory."""
-    import duckdb  # only sealing needs it, and reading must start fast
-
-    partial, spilled = target.with_suffix(".partial"), target.parent / "sealing"
-    partial.unlink(missing_ok=True)  # the rest of a killed run; if it is a link, its target is not written
-    try:
-        with duckdb.connect() as connection:
-            connection.execute(f"SET memory_limit='{MERGE_MEMORY}'")
-            connection.execute("SET temp_directory=?", [str(spilled)])
-            connection.execute("SET preserve_insertion_order=true")
-            connection.read_parquet([str(part) for part in parts]).order(order).write_parquet(
-                str(partial), compression="zstd", row_group_size=ROW_GROUP_ROWS
-            )
-        with partial.open("rb+") as written:
-            os.fsync(written.fileno())
-        partial.replace(target)
-    except duckdb.Error as error:
-        raise FlatwaterError(
-            f"cannot write {target.name}: {error}",
-            where=str(target.parent),
-            hint=f"make room there, then: {resume_command(target.parent)}",
-        ) from None
-    finally:
-        partial.unlink(missing_ok=True)
-        shutil.rmtree(spilled, ignore_errors=True)
-
-
-@dataclass(frozen=True)
-class _Group:
-    """The guarantee of a Parquet row group's statistics: every row is between `low` and `high`."""
-
-    low: Key
-    high: Key
-
-    @property
-    def key(self) -> Key | None:
-        """The only series of the group; None if the statistics do not show that there is only one."""
-        return self.low if self.low == self.high else None
-
-    def may_hold(self, key: Key) -> bool:
-        low, high = self.low, self.high
-        return low[0] <= key[0] <= high[0] and low[1] <= key[1] <= high[1] and low[2] <= key[2] <= high[2]
-
-
-class _SeriesFile:
-    """An open Parquet file of series, whose row groups are found by their statistics.
-
-    A series of days fills whole row groups, which are read without the key columns. Short series share a row group,
-    which is decoded once and kept, because its other series are usually read next.
-    """
-
-    def __init__(self, path: Path) -> None:
-        metadata = pq.read_metadata(path)
-        schema = metadata.schema.to_arrow_schema()
-        if schema.names != SERIES_SCHEMA.names or schema.types[3:] != SERIES_SCHEMA.types[3:]:
-            raise ValueError(f"{path.name} has not the columns of a series ({', '.join(SERIES_SCHEMA.names)})")
-        self.parquet = pq.ParquetFile(path, metadata=metadata, read_dictionary=["layer", "metric"])
-        self.groups = [_promise(metadata.row_group(index)) for index in range(metadata.num_row_groups)]
-
-    def keys(self, cell: int) -> Iterator[Key]:
-        for index, group in enumerate(self.groups):
-            if group is None or group.low[0] <= cell <= group.high[0]:
-                if group is not None and group.key is not None:
-                    yield group.key
-                else:
-                    yield from (key for key, _ in self.runs(index) if key[0] == cell)
-
-    def read(self, wanted: Key) -> Iterator[Series]:
-        for index, group in enumerate(self.groups):
-            if group is not None and group.key is not None:
-                if group.key == wanted:
-                    table = self.parquet.read_row_group(index, columns=["time_s", "value"])
-                    yield Series(table["time_s"].to_numpy(), table["value"].to_numpy())
-            elif group is None or group.may_hold(wanted):
-                yield from (series for key, series in self.runs(index) if key == wanted)
-
-    def runs(self, index: int) -> list[tuple[Key, Series]]:
-        """The series of one row group, in their order."""
-        return _decode(self, index)
-
-
-@lru_cache(maxsize=DECODED_GROUPS_MAX)
-def _decode(file: _SeriesFile, index: int) -> list[tuple[Key, Series]]:
-    return _runs(file.parquet.read_row_group(index))
-
-
-def _promise(group: Any) -> _Group | None:
-    low, high = [], []
-    for column in range(3):
-        statistics = group.column(column).statistics
-        if statistics is None or not statistics.has_min_max:
-            return None
-        low.append(statistics.min)
-        high.append(statistics.max)
-    if any(isinstance(text, str) and len(text) >= STATISTICS_TEXT_MAX for text in low + high):
-        return None
-    return _Group((low[0], low[1], low[2]), (high[0], high[1], high[2]))
-
-
-def _runs(table: pa.Table) -> list[tuple[Key, Series]]:
-    # In a damaged file, indices may be outside of its dictionaries.
-    table.validate(full=True)
-    table = table.combine_chunks()
-    if not len(table):
-        return []
-    cells = table["cell"].to_numpy()
-    layers, metrics = (cast("Any", table[name].chunk(0)) for name in ("layer", "metric"))
-    codes = [cells, layers.indices.to_numpy(), metrics.indices.to_numpy()]
-    changes = np.flatnonzero(np.logical_or.reduce([np.diff(code) != 0 for code in codes])) + 1
-    times, values = table["time_s"].to_numpy(), table["value"].to_numpy()
-    layer_names, metric_names = layers.dictionary.to_pylist(), metrics.dictionary.to_pylist()
-    bounds = [0, *changes.tolist(), len(table)]
-    return [
-        (
-            (int(cells[low]), layer_names[codes[1][low]], metric_names[codes[2][low]]),
-            Series(times[low:up], values[low:up]),
-        )
-        for low, up in pairwise(bounds)
-    ]
-
-
-@lru_cache(maxsize=OPEN_FILES_MAX)
-def _open(path: Path, size: int, changed_ns: int) -> _SeriesFile:
-    return _SeriesFile(path)
-
-
-def _opened(path: Path) -> _SeriesFile:
-    """The file. It stays open as long as the file on disk is the same."""
-    found = path.stat()
-    return _open(path, found.st_size, found.st_mtime_ns)
-
-
-def list_metrics(files: list[Path], cell: int) -> list[tuple[str, str]]:
-    """The (layer, metric) pairs of a cell, sorted."""
-    return sorted({(layer, metric) for file in files for at, layer, metric in _opened(file).keys(cell) if at == cell})
-
-
-def read_series(files: list[Path], cell: int, layer: str, metric: str) -> Series:
-    """One metric of one cell from sealed files; row groups of others are skipped by their statistics."""
-    found = [series for file in files for series in _opened(file).read((cell, layer, metric))]
-    if not found:
-        return EMPTY
-    if len(found) == 1:
-        return found[0]
-    return Series(np.concatenate([one.time_s for one in found]), np.concatenate([one.value for one in found]))

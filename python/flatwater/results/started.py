@@ -10,12 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from flatwater.results.foreign import open_regular
+
 #: A file of the result folder.
 STARTED = "started.json"
 #: A file of a result folder that is uploaded to a store: where to (`flatwater.stores` writes it).
 UPLOAD = "upload.json"
 #: The default executor.
 HERE = "local"
+#: Its few options are far below this.
+_BYTES_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ class Started:
 def read_started(out: Path) -> tuple[Started, Path | None]:
     """The options of a result, and its working directory if that is stored."""
     try:
-        found = json.loads((out / STARTED).read_text())
+        with open_regular(out / STARTED) as handle:
+            found = json.loads(handle.read(_BYTES_MAX))
     except (OSError, ValueError):
         found = None
     if not isinstance(found, dict):

@@ -127,7 +127,7 @@ def read_experiments(out: Path) -> dict[str, Experiment]:
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             Path(folder, f"{name}.toml").write_text(texts[name])
-        return {name: load(Path(folder, f"{name}.toml")) for name in names}
+        return {name: load(Path(folder, f"{name}.toml"), programs=True) for name in names}
 
 
 def _claim(collection: Collection, out: Path, jobs: int | None, *, resume: bool) -> None:

@@ -29,7 +29,7 @@ from flatwater.runner.relative import fill_relative
 from flatwater.runner.twins import warn_of_twins, with_measured_server, with_server_of
 
 #: A result is read as a whole: the summaries of more cells than this, at some 12 KB each, are larger than the largest
-#: JSON that is read (`results.stored.JSON_BYTES_MAX`).
+#: JSON that is read (`results.stored.SUMMARY_BYTES_MAX`).
 CELLS_MAX = 20_000
 
 

@@ -15,7 +15,7 @@ from flatwater.experiment.twin import FIELD, Twin
 from flatwater.results import Cell, Result
 from flatwater.results.facts import MachineFacts
 from flatwater.runner.progress import Reporter
-from flatwater.server import Attached, describe, find_local, find_server
+from flatwater.server import Attached, describe, find_local, server_of
 
 #: Of `[twin.database]`, what the measured server says, each with the fields by which a user says it himself.
 _SAID = {"cores": {"cores", "machine"}, "generation": {"generation"}}
@@ -47,7 +47,7 @@ def with_measured_server(experiment: Experiment, machine: MachineFacts, reporter
             said["cores"] = cores
     if "generation" in wanted:
         try:
-            said["generation"] = _generation(experiment, server, machine, attached)
+            said["generation"] = _generation(experiment, machine, attached)
         except FlatwaterError as error:
             usual = InnodbModel.model_fields["generation"].default
             reporter.note(
@@ -85,9 +85,7 @@ def _ask(server: Server) -> Attached | FlatwaterError:
         return error
 
 
-def _generation(
-    experiment: Experiment, server: Server, machine: MachineFacts, attached: Attached | FlatwaterError | None
-) -> str:
+def _generation(experiment: Experiment, machine: MachineFacts, attached: Attached | FlatwaterError | None) -> str:
     """The generation that models a server. Errors: FlatwaterError, if it is not known."""
     if _SERVERS & set(experiment.sweep.fields):
         raise UserError("its cells have different servers")
@@ -95,7 +93,7 @@ def _generation(
         raise attached
     if attached is None and machine.get("workers"):
         raise UserError("it is started on other machines")
-    found = attached if attached is not None else find_server(server.binary)
+    found = attached if attached is not None else server_of(experiment)
     return generation_of(found.flavour, found.version_text)
 
 

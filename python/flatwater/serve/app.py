@@ -6,6 +6,7 @@ import gzip
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -13,10 +14,11 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flatwater.errors import FlatwaterError
 from flatwater.report.html import CHART_SCRIPTS, page_data, page_policy
+from flatwater.results.foreign import as_foreign
 from flatwater.results.tags import NAME_CHARACTERS_MAX, VALUE_CHARACTERS_MAX
 from flatwater.serve import documents, trends
 from flatwater.serve.answers import message, page
@@ -71,7 +73,21 @@ def make_app(catalogue: Catalogue, hub: Hub, access: Access, launcher: Launcher 
         404: lambda request, error: message(404, "There is no such page."),
         FlatwaterError: _told,
     }
-    return Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(Guard, access=access)])
+    app = Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(Guard, access=access)])
+    return AsForeign(app, catalogue.roots)
+
+
+class AsForeign:
+    """Answers as another application does. What the answer reads of a result is somebody else's, also in threads."""
+
+    def __init__(self, app: ASGIApp, roots: Sequence[Path]) -> None:
+        self._app = app
+        self._roots = roots
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        with as_foreign(self._roots):
+            await self._app(scope, receive, send)
 
 
 class Pages:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError
+from flatwater.results.foreign import as_foreign
 from flatwater.serve.folders import Place, find_results
 from flatwater.serve.listed import Listed, read_listed
 
@@ -19,6 +20,8 @@ PAGE_ROWS = 50
 FRESH_S = 2.0
 #: Results left out that the page names; the rest is counted.
 LEFT_OUT_SHOWN = 20
+#: The most letters of a reason: a folder from another source may contain anything.
+WHY_MAX = 300
 #: Tags that can be chosen; a search finds each.
 TAGS_SHOWN = 100
 SORTS = ("newest", "name", "mean")
@@ -173,16 +176,27 @@ class Catalogue:
         try:
             found = read_listed(place)
         except FlatwaterError as error:
-            with self._lock:
-                self._left_out[key] = place, error.what
+            self._leave_out(place, error.what)
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever lies in a folder: it takes no other from the list
+            self._leave_out(place, f"it cannot be read: {type(error).__name__}: {error}"[:WHY_MAX])
             return None
         with self._lock:
             self._read[key] = found
             self._left_out.pop(key, None)
         return found
 
+    def _leave_out(self, place: Place, why: str) -> None:
+        with self._lock:
+            self._read.pop(place.key, None)
+            self._left_out[place.key] = place, why
+
     def _read_all(self) -> None:
-        self.refresh()
+        with as_foreign(self.roots):
+            self.refresh()
+            self._read_on()
+
+    def _read_on(self) -> None:
         while not self._ended:
             self._wake.clear()
             for place in self._newest():

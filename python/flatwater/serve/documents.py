@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from flatwater.cost import Asked, candidates_of, compare_costs, read_book
+from flatwater.cost import Asked, Candidate, candidates_of, compare_costs, read_book
 from flatwater.cost.alike import not_comparable
 from flatwater.cost.page import as_document
 from flatwater.errors import UserError
-from flatwater.experiment.device.files import device_files
 from flatwater.report.document import Block, Document, Paragraph
 from flatwater.report.published import published_document
 from flatwater.results import Result, open_result
@@ -59,33 +57,20 @@ def cost(listed: Sequence[Listed]) -> Document:
     Errors: UserError where no part of a run has a price.
     """
     results = [open_result(one.place.path) for one in listed]
-    for one, result in zip(listed, results, strict=True):
-        _require_known_devices(one, result)
     names = [one.place.name if len(listed) > 1 else "" for one in listed]
-    found = [row for result, name in zip(results, names, strict=True) for row in candidates_of(result, name, None)]
+    found = [row for one, result, name in zip(listed, results, names, strict=True) for row in _rows(one, result, name)]
     comparison = compare_costs(found, read_book([]), Asked(None, None, None, (), not_comparable(results, alone=False)))
     document = as_document(comparison)
     return Document(document.title, document.headline, (*_own_prices(results), *document.blocks))
 
 
-def _require_known_devices(listed: Listed, result: Result) -> None:
-    """Errors: UserError for a device that is a file: a result may come from anywhere, and name any file here."""
-    known = device_files()
-    if any(device not in known for device in _named_devices(result.experiment)):
-        what = f"{listed.place.name} names a file as its device, and no page opens a file that a result names"
-        raise UserError(what, hint="flatwater cost in a terminal does")
-
-
-def _named_devices(table: Any, name: str = "") -> Iterator[str]:
-    """The devices that an experiment names, swept ones too (`storage.device`)."""
-    if isinstance(table, dict):
-        for key, value in table.items():
-            yield from _named_devices(value, str(key))
-    elif isinstance(table, list):
-        for value in table:
-            yield from _named_devices(value, name)
-    elif isinstance(table, str) and name.rpartition(".")[2] == "device":
-        yield table
+def _rows(listed: Listed, result: Result, name: str) -> list[Candidate]:
+    """The rows of a result. Errors: UserError, with the name that the list has in place of a path of this machine."""
+    try:
+        return candidates_of(result, name, None)
+    except UserError as error:
+        what = error.what.replace(f"{listed.place.path}/", "")
+        raise UserError(f"{listed.place.name}: {what}", hint=error.hint) from None
 
 
 def _own_prices(results: Sequence[Result]) -> Iterator[Block]:

@@ -66,13 +66,14 @@ def find_results(roots: Sequence[Path]) -> Iterator[Place]:
 def require_no_links(folder: Path) -> None:
     """Refuses a result in which a link may lead to what is no result: to a file of its user, which would be shown.
 
-    Looked at are its own files, and those that its servers told; a journal is shown only line by line, as seconds.
+    Looked at are its own files, and those that its servers told, to say so in the list. No reader follows a link that
+    comes later, or that is elsewhere in the result (`results/foreign.py`).
 
     Errors: UserError.
     """
     for one in (folder, folder / "servers"):
         for path in _entries(one, deep=one is not folder):
-            if path.is_symlink():
+            if os.path.islink(path):  # noqa: PTH114 (False where nobody may look, and then nobody can read it)
                 what = f"{path.relative_to(folder)} is a link, and no file of the result"
                 raise UserError(what, where=str(folder), hint="put the file itself there")
 

@@ -12,7 +12,7 @@ import pydantic
 from flatwater.errors import UserError
 from flatwater.report.units import number
 from flatwater.results.opening import read_manifest
-from flatwater.results.stored import exists, read_file
+from flatwater.results.stored import SUMMARY_BYTES_MAX, exists, read_json_text
 from flatwater.results.tags import Tags, read_tags
 from flatwater.serve.folders import Place, require_no_links
 
@@ -150,7 +150,7 @@ def _read_tags(place: Place) -> tuple[Tags, str]:
 def _read_cells(place: Place) -> list[_Cell]:
     file = place.path / "summary.json"
     try:
-        return _Summary.model_validate_json(read_file(file)).cells
+        return _Summary.model_validate_json(read_json_text(file, SUMMARY_BYTES_MAX)).cells
     except pydantic.ValidationError as error:
         first: Any = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "it"
@@ -168,4 +168,8 @@ def _moment(text: str, place: Place) -> datetime:
         found = datetime.fromisoformat(text)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
+        pass
+    try:
         return datetime.fromtimestamp(place.stamp[0][0] / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):  # a file of the year 10000
+        return datetime.fromtimestamp(0, UTC)

@@ -15,15 +15,13 @@ import numpy as np
 
 from flatwater.report.downsample import kept
 from flatwater.results import Cell, Event, Phase, Series
-from flatwater.results.journal_phases import add_to_phases
+from flatwater.results.journal_phases import add_to_phases, require_few
 from flatwater.results.schema import JournalLine
-from flatwater.results.series import EMPTY, journal_line, open_journal
+from flatwater.results.series import EMPTY, LINE_BYTES_MAX, journal_line, line_too_long, open_journal
 from flatwater.results.stored import validate
 
 #: Bytes that are read at once: a journal of hours comes in pieces.
 CHUNK_BYTES = 4 * 1024 * 1024
-#: A longer line is no line of a run's.
-LINE_BYTES_MAX = 64 * 1024 * 1024
 #: Intervals that are kept; the older half is thinned beyond that, so that a run of weeks needs no more memory.
 ROWS_MAX = 60_000
 
@@ -67,7 +65,7 @@ class Lines:
             whole, newline, rest = (self._rest + piece).rpartition(b"\n")
             self._rest = rest[: LINE_BYTES_MAX + 1]
             if len(rest) > LINE_BYTES_MAX:
-                journal_line(b"", self._number + 1, self._path)  # raises: it is no line
+                raise line_too_long(self._number + 1, self._path)
             for raw in whole.split(b"\n") if newline else ():
                 self._number += 1
                 yield journal_line(raw, self._number, self._path)
@@ -112,10 +110,12 @@ class Tail(Cell):
     def _add(self, line: JournalLine) -> None:
         if line.get("event") is not None:
             self._events.append(validate(Event, line["event"], self.journal))
+            require_few(self._events, "events", self.journal)
             return
         if "metrics" not in line:
             return
         add_to_phases(self._phases, line)
+        require_few(self._phases, "phases", self.journal)
         self.virtual = line.get("cpu_s", 0.0) is None
         metrics = line["metrics"]
         for name in self._wanted & metrics.keys() - self.columns.keys():

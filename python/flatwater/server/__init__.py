@@ -6,7 +6,7 @@ which settings a server is started with, and where its files are.
 
 from flatwater.server.asking import ask
 from flatwater.server.attach import Attached, describe
-from flatwater.server.binary import Binary, find_server
+from flatwater.server.binary import Binary, find_server, server_of
 from flatwater.server.by_url import in_url, named_by_url
 from flatwater.server.copying import Copied, check_space
 from flatwater.server.inspection import Inspected, inspect_snapshots, snapshot_fault, storage_of
@@ -61,6 +61,7 @@ __all__ = [
     "open_parts",
     "open_root",
     "remove_snapshot",
+    "server_of",
     "shaping",
     "snapshot_fault",
     "split",

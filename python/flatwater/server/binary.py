@@ -12,12 +12,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment import Experiment
 from flatwater.experiment.parse import expanded
+from flatwater.experiment.programs import SERVERS, require_allowed
 from flatwater.server.flavours import FLAVOURS, Flavour, Version, recognise, refuse_too_old
 from flatwater.server.flavours.flavour import base_option
 
 #: Names of servers' programs. MariaDB's own name comes first, because its `mysqld` is a link to it.
-NAMES = ("mariadbd", "mysqld")
+NAMES = SERVERS
 #: Where packages and tarballs put a server when it is not on PATH (Debian's users have no /usr/sbin there).
 FOLDERS = (
     "/usr/sbin",
@@ -89,6 +91,12 @@ def find_server(binary: str | None = None) -> Binary:
 
 
 _HINT = "install one (on Debian and Ubuntu: the package mariadb-server), or give its path as database.binary"
+
+
+def server_of(experiment: Experiment) -> Binary:
+    """The server that an experiment starts. Errors: as of `find_server`; UserError if it may run no program."""
+    require_allowed(experiment)
+    return find_server(experiment.server.binary)
 
 
 def _installed() -> Path:

@@ -21,16 +21,21 @@ __all__ = ["CPU_S", "with_effects"]
 
 
 def with_effects(
-    consultation: Consultation, progress: Callable[[str], None], cpu_s: float | None = None
+    consultation: Consultation,
+    progress: Callable[[str], None],
+    cpu_s: float | None = None,
+    *,
+    programs: bool = False,
 ) -> Consultation:
     """The same advice, each with its expected effect, or with the reason why there is none.
 
     Changes that are expected to cost throughput come last: a rule may still be right about a flatter line or about
     safety, and the user decides. `cpu_s`: the processor time that modelled runs may take in all; None for `CPU_S`.
+    `programs`: those that the experiment names may run.
     """
     allowed_s = CPU_S if cpu_s is None else cpu_s
     if consultation.evidence.layers.virtual:
-        told = model_effects(consultation, progress, allowed_s)
+        told = model_effects(consultation, progress, allowed_s, programs=programs)
     elif is_emulated_fileio(consultation.evidence.experiment):
         told = emulation_effects(consultation, progress, allowed_s)
     else:

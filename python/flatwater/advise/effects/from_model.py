@@ -23,6 +23,8 @@ from flatwater.advise.effects.interval import Pair, effect_interval, pair_of
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment
 from flatwater.experiment.cells import cell_seed
+from flatwater.experiment.problem import quote
+from flatwater.experiment.programs import programs_of
 from flatwater.results import Cell, open_result
 from flatwater.runner.progress import SilentReporter
 from flatwater.runner.sweep import run_experiment
@@ -78,11 +80,16 @@ class _Protocol:
 
 
 def model_effects(
-    consultation: Consultation, progress: Progress, cpu_s: float = CPU_S, subject: Subject | None = None
+    consultation: Consultation,
+    progress: Progress,
+    cpu_s: float = CPU_S,
+    subject: Subject | None = None,
+    *,
+    programs: bool = False,
 ) -> Consultation:
     """The same advice with the modelled effect of each change that the experiment can make.
 
-    `subject`: what is modelled; None for the experiment as it is.
+    `subject`: what is modelled; None for the experiment as it is. `programs`: those that it names may run.
 
     Changes that come first are modelled first; those that the processor time `cpu_s` is not enough for say so.
     Errors: Interrupted.
@@ -90,8 +97,18 @@ def model_effects(
     asked = [one for one in consultation.advice if one.effect is None and one.change.overrides]
     if not asked:
         return consultation
+    named = programs_of(consultation.evidence.experiment) if consultation.evidence.experiment is not None else ()
+    for field, program in () if programs else named:
+        why = f"not predicted: {field} names a program, {quote(program)}, which --trust lets run"
+        told = [dataclasses.replace(one, no_effect=why) for one in asked]
+        return _with_told(consultation, told)
     with tempfile.TemporaryDirectory(prefix="flatwater-effects-") as folder:
-        told = _Modelling(consultation.cell, subject or Subject(), cpu_s, progress).effects(asked, Path(folder))
+        modelling = _Modelling(consultation.cell, subject or Subject(), cpu_s, progress, programs=programs)
+        told = modelling.effects(asked, Path(folder))
+    return _with_told(consultation, told)
+
+
+def _with_told(consultation: Consultation, told: Sequence[Advice]) -> Consultation:
     found = {one.rule: one for one in told}
     return dataclasses.replace(consultation, advice=tuple(found.get(one.rule, one) for one in consultation.advice))
 
@@ -99,10 +116,11 @@ def model_effects(
 class _Modelling:
     """Runs the model of one cell, and counts what that takes."""
 
-    def __init__(self, cell: Cell, subject: Subject, cpu_s: float, progress: Progress) -> None:
+    def __init__(self, cell: Cell, subject: Subject, cpu_s: float, progress: Progress, *, programs: bool) -> None:
         self.cell = cell
         self.subject = subject
         self.progress = progress
+        self.programs = programs
         #: The processor time allowed, and taken so far.
         self.cpu_s = cpu_s
         self.spent_s = 0.0
@@ -185,6 +203,8 @@ class _Modelling:
 
     def _run(self, experiment: Experiment, folder: Path) -> list[Cell]:
         """Errors: Interrupted; FlatwaterError if a cell failed."""
+        if self.programs:
+            experiment = experiment.letting_programs_run()
         outcome = run_experiment(experiment, folder, SilentReporter(), lambda *_: None)
         self.spent_s += outcome.cells_took.cpu_s
         if outcome.status == "interrupted":

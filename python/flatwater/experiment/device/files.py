@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment.named_file import require_may_open
 from flatwater.experiment.parse import Tables, expanded, parse_toml, read_text
 from flatwater.experiment.problem import quote
 from flatwater.spelling import nearest, suggest
@@ -46,6 +47,7 @@ def find_device(written: str) -> Path:
     """The file that a name of `devices/`, or a path, means. Raises UserError, with the nearest name as its hint."""
     path = expanded(written)
     if "/" in written or written.endswith(".toml"):
+        require_may_open(path)
         try:
             if path.is_file():
                 return path

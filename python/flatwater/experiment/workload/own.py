@@ -8,6 +8,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from flatwater.errors import UserError
+from flatwater.experiment.named_file import require_may_open
 from flatwater.experiment.problem import Problem, quote
 from flatwater.experiment.units import Percent
 from flatwater.experiment.workload.timing import problem
@@ -42,7 +44,17 @@ class OwnStatements(Transactions):
         """A file that is not there; statements sent together."""
         if self.pipeline:
             yield problem("pipeline", "the user's own statements are sent one by one", "take it out", "kind")
-        if self.setup_file is not None and not Path(self.setup_file).is_file():
-            what = f"there is no file {quote(self.setup_file)}"
-            yield problem("setup_file", what, "the path of a file of SQL statements")
+        if self.setup_file is not None:
+            yield from _file_problems(self.setup_file)
         yield from super().conflicts()
+
+
+def _file_problems(setup_file: str) -> Iterator[Problem]:
+    try:
+        require_may_open(Path(setup_file))
+    except UserError as error:
+        yield problem("setup_file", error.what, error.hint)
+    else:
+        if not Path(setup_file).is_file():
+            what = f"there is no file {quote(setup_file)}"
+            yield problem("setup_file", what, "the path of a file of SQL statements")

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, SerializationInfo
 
+from flatwater.errors import UserError
+from flatwater.experiment.named_file import require_may_open
 from flatwater.experiment.problem import Problem
 from flatwater.experiment.units import AS_WRITTEN, Percent, read_duration
 from flatwater.experiment.workload.own import OwnStatements
@@ -58,6 +60,7 @@ class QueryLog(OwnStatements):
     def log_file(self) -> Path:
         """The log itself: in a result folder, the record of the statements."""
         path = Path(self.log)
+        require_may_open(path)
         return digests_in(path) or path
 
     @property
@@ -88,7 +91,7 @@ class QueryLog(OwnStatements):
         """What the log tells of itself; nothing of a file that cannot be read, which `conflicts` reports."""
         try:
             return _tell(self.log_file)
-        except (OSError, ValueError):
+        except (OSError, ValueError, UserError):
             return "", set(), None
 
     def conflicts(self) -> Iterator[Problem]:
@@ -97,11 +100,12 @@ class QueryLog(OwnStatements):
         for name in _LOG_SAYS:
             if getattr(self, name) != fields[name].default:
                 yield problem(name, "has no meaning in a replay: the log says it", "speed makes it faster", "kind")
-        path = self.log_file
         try:
-            _tell(path)
+            _tell(self.log_file)
+        except UserError as error:
+            yield problem("log", error.what, error.hint)
         except (OSError, ValueError) as error:
-            what = f"{path}: {error.strerror if isinstance(error, OSError) else error}"
+            what = f"{self.log_file}: {error.strerror if isinstance(error, OSError) else error}"
             hint = "a slow query log, a general query log, or a result of flatwater observe --samples"
             yield problem("log", what, hint)
         yield from super().conflicts()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from flatwater.experiment.problem import Problem, refuse
+from flatwater.errors import UserError
+from flatwater.experiment.named_file import require_may_open
+from flatwater.experiment.problem import Problem, quote, refuse
 from flatwater.experiment.units import print_size
 from flatwater.experiment.workload.fileio import MAX_BLOCK_SIZE, MAX_QUEUE_DEPTH, SECTOR, Fileio, Mode
 from flatwater.experiment.workload.timing import problem
@@ -74,11 +77,18 @@ class Replay(Fileio):
         """The summary of the trace, which is read once per process. Errors: ValueError(what, where, hint)."""
         path = Path(self.trace)
         try:
-            stat = path.stat()
+            require_may_open(path)
+        except UserError as error:
+            raise ValueError(error.what, "", error.hint or "") from None
+        try:
+            told = path.stat()
         except OSError:
             version = (0, 0)
         else:
-            version = (stat.st_mtime_ns, stat.st_size)
+            # A pipe would be waited for, and a device has no end.
+            if not stat.S_ISREG(told.st_mode):
+                raise ValueError(f"{quote(self.trace)} is not a file", "", "a trace is a file: cat PIPE > FILE")
+            version = (told.st_mtime_ns, told.st_size)
         return _summary(path, None if self.format == "guess" else self.format, version)
 
     @property

@@ -9,7 +9,7 @@ from flatwater.errors import UserError
 from flatwater.experiment import Experiment, FileStorage, Server
 from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.served.volume import require_file_system
-from flatwater.server import find_server
+from flatwater.server import server_of
 
 #: Servers need a file system. This is the default.
 _FILE_SYSTEM_OF_SERVERS = "ext4"
@@ -41,7 +41,7 @@ def check_served(cell: Experiment, what: str, hint: str) -> None:
         problem = f"{what} is one file, but workload.files = {cell.fileio.files}"
         raise UserError(problem, where="workload.files", hint=hint)
     if isinstance(cell.database, Server):
-        find_server(cell.database.binary)
+        server_of(cell)
 
 
 def served_ground(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from flatwater.experiment.device.load import load_device
+from flatwater.experiment.programs import require_allowed
 from flatwater.plan.device import cache_memory_bytes
 from flatwater.plan.innodb import ModelledDatabase, innodb_of, other_use, placed_device, placed_use, storage_use
 from flatwater.runner.stack.database.modelled.policy import Guard
@@ -53,6 +54,7 @@ class ModelledInnodb(Database):
         policy = innodb_of(self._cell).own_policy
         if policy is None:
             return []
+        require_allowed(self._cell)
         settings = asdict(plan.settings)
         if plan.servers > 1:
             # The engine divides the memory in the same way.

@@ -33,10 +33,10 @@ from flatwater.server import (
     Instance,
     ServersRoot,
     Snapshot,
-    find_server,
     find_snapshot,
     open_root,
     remove_snapshot,
+    server_of,
     split,
     translate,
 )
@@ -77,11 +77,11 @@ class StartedServers(Servers):
         """Refuses what the servers of a cell cannot place, before anything is made. Errors: UserError."""
         placing = placing_of(cell)
         if placing.storages:
-            binary = find_server(cell.server.binary)
+            binary = server_of(cell)
             placing.require(binary, translate(cell.server.settings, binary))
 
     def stand_on(self, ground: Ground) -> None:
-        self._binary = find_server(self._cell.server.binary)
+        self._binary = server_of(self._cell)
         self._settle_ground = ground.settle
         storage = Path(ground.files.path or "").absolute()
         if self._root is None or self._root.path.parent != storage:
@@ -107,7 +107,7 @@ class StartedServers(Servers):
             settings_key = json.dumps(described, sort_keys=True)
             if not server.attached and settings_key not in checked:
                 checked.add(settings_key)
-                binary = find_server(server.binary)
+                binary = server_of(cell)
                 settings = translate(server.settings, binary)
                 split(settings, server.instances)
                 self._require_placing(cell)
