@@ -11,10 +11,12 @@ from flatwater.experiment.database.placement import placed
 def parts_apart(evidence: Evidence) -> frozenset[str]:
     """The parts, of `PARTS`, that the experiment puts on another device or storage than the data.
 
-    `doublewrite` goes along with the system tablespace. Of a server that flatwater did not place nothing is known.
+    What has no files of its own goes along with the system tablespace. Of a server that flatwater did not place nothing
+    is known.
     """
     database = evidence.experiment.database if evidence.experiment is not None else None
     holdings = [*database.other_devices.values()] if isinstance(database, InnodbModel) else []
-    if isinstance(database, PlacedLayer):
-        holdings += [holding for name, holding in placed(database.placement).items() if name in database.storages]
+    if isinstance(database, PlacedLayer) and evidence.database is not None:
+        held = placed(database.placement, evidence.database.own_files)
+        holdings += [holding for name, holding in held.items() if name in database.storages]
     return frozenset(part for holding in holdings for part in holding.parts)

@@ -15,7 +15,7 @@ from flatwater.experiment.cache.flash import DATA
 from flatwater.experiment.database.generation import generation_of, is_generation, release_of
 from flatwater.experiment.database.innodb_settings import defaults, has
 from flatwater.experiment.database.measured import IndexSize
-from flatwater.experiment.database.placement import not_modelled
+from flatwater.experiment.database.placement import OwnFiles, not_modelled, own_files
 from flatwater.experiment.database.settings import Setting
 from flatwater.fit.workload import OTHERS_SHARE, count_run, other_cores
 from flatwater.fit.workload.counters import CountedCell
@@ -104,6 +104,12 @@ class Base:
     def series(self) -> str:
         """Its flavour with its version, for what was measured of such servers: `mariadb-11.8`."""
         return f"{self.flavour}-{self.release[0]}.{self.release[1]}"
+
+    @property
+    def own_files(self) -> OwnFiles:
+        """What the server has in files of its own."""
+        undo_tablespaces = self.settings.get("innodb_undo_tablespaces")
+        return own_files(self.generation, None if undo_tablespaces is None else float(undo_tablespaces))
 
     @property
     def stretch(self) -> float:
@@ -195,7 +201,7 @@ def read_base(run: str, cell: int | None = None) -> Base:
 def _note_lacks(base: Base, notes: list[str]) -> None:
     """What the twin cannot say, or does not have."""
     server = base.experiment.server
-    for item, (told, _) in not_modelled(base.generation, server.placement).items():
+    for item, (told, _) in not_modelled(base.generation, server.placement, base.own_files).items():
         notes.append(f"the twin lacks database.placement.{item}: {told}")
     if base.limited:
         notes.append(f"{AT_ITS_LIMIT} ({base.limited}): only changes to another storage are predicted")

@@ -69,7 +69,7 @@ def placement_tables(base: Base, tables: Mapping[str, dict[str, JsonValue]]) -> 
     if not tables:
         return {}
     said = base.experiment.server.placement
-    lacking = not_modelled(base.generation, said)
+    lacking = not_modelled(base.generation, said, base.own_files)
     placement: dict[str, JsonValue] = {str(item): name for item, name in said.items.items() if item not in lacking}
     if said.placed_tables and "tables" not in lacking:
         placement["tables"] = dict(said.placed_tables)

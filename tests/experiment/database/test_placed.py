@@ -8,8 +8,11 @@ import pytest
 
 from flatwater.errors import UserError
 from flatwater.experiment import cell_at
+from flatwater.experiment.database.innodb import InnodbModel
+from flatwater.experiment.database.innodb_settings import defaults, has
 from flatwater.experiment.database.lineage import GENERATIONS, engine_generation
 from flatwater.experiment.database.placed import ITEMS, PlacedLayer
+from flatwater.experiment.database.placement import Holding
 from flatwater.experiment.problem import Problem, ProblemsError
 from flatwater.experiment.runnable import require_runnable
 from flatwater.experiment.validation import make_experiment
@@ -120,15 +123,53 @@ def test_a_modelled_server_reads_the_same_fields() -> None:
     assert "says where it is, too" in problems_of(MODEL | twice, CARD)["database.placement.redo_log"]
 
 
+@pytest.mark.parametrize("undo_tablespaces", [None, 0, 3])
 @pytest.mark.parametrize("generation", GENERATIONS)
 @pytest.mark.parametrize("item", ITEMS)
-def test_the_model_places_what_servers_of_its_generation_can(generation: str, item: str) -> None:
-    placed = {"generation": generation, "placement": {item: "array"}, "storages": {"array": ARRAY}}
-    told = problems_of(MODEL | placed, CARD)
+def test_the_model_places_what_servers_of_its_generation_can(
+    generation: str, item: str, undo_tablespaces: int | None
+) -> None:
+    name = "innodb_undo_tablespaces"
+    if undo_tablespaces is not None and not has(generation, name):
+        pytest.skip(f"{generation} has no {name}")
+    told = problems_of(on_array(generation, undo_tablespaces, {item: "array"}), CARD)
     refused = f"database.placement.{item}" in told
+    undo_files = engine_generation(generation).startswith("mysql-8.0") or (
+        defaults(generation).get(name) if undo_tablespaces is None else undo_tablespaces
+    )
     is_empty = item == "system_tablespace" and engine_generation(generation) == "mysql-8.0"
-    not_modelled = item == "temporary_files" or is_empty
-    assert refused == (not_modelled or why_not(item, *VERSIONS[generation]) is not None), told
+    is_in_system = item == "undo_logs" and not undo_files
+    unable = is_in_system or why_not(item, *VERSIONS[generation]) is not None
+    assert refused == (item == "temporary_files" or is_empty or unable), told
+
+
+def on_array(generation: str, undo_tablespaces: int | None, placement: dict[str, Any]) -> dict[str, Any]:
+    """A modelled server with parts on an array."""
+    settings = {} if undo_tablespaces is None else {"innodb_undo_tablespaces": undo_tablespaces}
+    placed = {"placement": placement, "storages": {"array": ARRAY}, "settings": settings}
+    return MODEL | {"generation": generation} | placed
+
+
+#: Generation, innodb_undo_tablespaces, and what goes along with the system tablespace.
+ALONG = [
+    ("percona-5.5", None, Holding(("doublewrite",), ("undo",))),
+    ("mysql-5.7", None, Holding(("doublewrite",), ("undo",))),
+    ("mysql-5.7", 3, Holding(("doublewrite",))),
+    ("mysql-8.0.11", None, Holding(("doublewrite",))),
+    ("mariadb-10.11", None, Holding(("doublewrite",), ("undo",))),
+    ("mariadb-11", None, Holding(("doublewrite",))),
+    ("mariadb-11", 0, Holding(("doublewrite",), ("undo",))),
+]
+
+
+@pytest.mark.parametrize(("generation", "undo_tablespaces", "along"), ALONG)
+def test_what_has_no_files_of_its_own_goes_along_with_the_system_tablespace(
+    generation: str, undo_tablespaces: int | None, along: Holding
+) -> None:
+    database = on_array(generation, undo_tablespaces, {"system_tablespace": "array"})
+    modelled = make_experiment({"workload": {"kind": "tpcc"}, "database": database, "storage": CARD}).database
+    assert isinstance(modelled, InnodbModel)
+    assert modelled.placed_storages == {"array": along}
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)

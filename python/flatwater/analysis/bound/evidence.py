@@ -20,7 +20,7 @@ from flatwater.analysis.bound.redo import RedoLimits
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, ModelledStorage
 from flatwater.experiment.database.placed import MAIN, Other
-from flatwater.experiment.database.placement import Holding
+from flatwater.experiment.database.placement import Holding, OwnFiles, own_files
 from flatwater.experiment.device import Device as DeviceFile
 from flatwater.experiment.device.load import load_device
 from flatwater.results.facts import MachineFacts
@@ -332,6 +332,11 @@ class Database:
     sessions_waiting: Annotated[Line | None, "sessions_waiting"] = None
     threads_syncing: Annotated[Line | None, "threads_syncing"] = None
     rss_bytes: Annotated[Line | None, "server_rss_bytes"] = None
+
+    @property
+    def own_files(self) -> OwnFiles:
+        """What it has in files of its own."""
+        return own_files(self.generation, self.variables.number("innodb_undo_tablespaces"))
 
     @property
     def named(self) -> Mapping[str, Variables]:

@@ -89,6 +89,7 @@ def gather(
     """The evidence of a cell from its parts. `servers` is the folder of what its servers said; it may be absent."""
     reader = _Reader(read, names, summary)
     layers = _layers(summary)
+    database = _database(summary, experiment, layers, servers, reader)
     return Evidence(
         cell=summary.cell,
         experiment=experiment,
@@ -98,10 +99,10 @@ def gather(
         load=_load(summary, experiment, reader, _hosts(summary, machine, reader)),
         machine=_machine(experiment, layers, machine, reader),
         device=_device(experiment, layers, reader),
-        database=_database(summary, experiment, layers, servers, reader),
+        database=database,
         cache=_cache(experiment, reader),
         verdict=summary.verdict,
-        own_devices=tuple(_own_devices(experiment, reader)),
+        own_devices=tuple(_own_devices(experiment, database, reader)),
         dips=tuple(summary.dips),
         dip_period_s=summary.dip_period_s,
         stalls=tuple(summary.stalls),
@@ -232,7 +233,7 @@ def _requests(reader: _Reader) -> Line | None:
     return reader.line("workload", "ops_per_s")
 
 
-def _own_devices(experiment: Experiment | None, reader: _Reader) -> Iterator[OwnDevice]:
+def _own_devices(experiment: Experiment | None, database: Database | None, reader: _Reader) -> Iterator[OwnDevice]:
     asked = experiment.database if experiment is not None else None
     if isinstance(asked, InnodbModel):
         for name, holds in asked.other_devices.items():
@@ -241,8 +242,8 @@ def _own_devices(experiment: Experiment | None, reader: _Reader) -> Iterator[Own
             except UserError:
                 continue  # its file is not on this machine
             yield OwnDevice(name, holds, _own_device(kind, f"{holds.name}_", reader))
-    if isinstance(asked, PlacedLayer):
-        held = placed(asked.placement)
+    if isinstance(asked, PlacedLayer) and database is not None:
+        held = placed(asked.placement, database.own_files)
         for name, other in asked.others.items():
             # Temporary files only: nothing that a bound looks at.
             if name in held:
@@ -296,7 +297,8 @@ def _database(
     if isinstance(asked, InnodbModel):
         flavour, version, generation = asked.generation.partition("-")[0], "", str(asked.generation)
         release = release_of(asked.generation.partition("-")[2])
-        text: Mapping[str, str] = {name: _as_text(value) for name, value in vars(asked.resolved).items()}
+        settings = {**asked.server_settings, **vars(asked.resolved)}
+        text: Mapping[str, str] = {name: _as_text(value) for name, value in settings.items() if value is not None}
         count, each = asked.servers, _of_shares(text, asked.servers)
     else:
         facts = summary.servers[0] if summary.servers else None

@@ -29,9 +29,11 @@ from flatwater.experiment.database.placement import (
     PARTS,
     DeviceName,
     Holding,
+    OwnFiles,
     Part,
     device_problems,
     held,
+    own_files,
     placed,
     placed_problems,
 )
@@ -189,7 +191,14 @@ class InnodbModel(PlacedLayer):
     @property
     def placed_storages(self) -> dict[str, Holding]:
         """Storage of `storages` -> what `placement` puts on it."""
-        return {name: holding for name, holding in placed(self.placement).items() if name in self.storages}
+        held = placed(self.placement, self.own_files)
+        return {name: holding for name, holding in held.items() if name in self.storages}
+
+    @property
+    def own_files(self) -> OwnFiles:
+        """What the servers have in files of their own."""
+        undo_tablespaces = self.server_settings.get("innodb_undo_tablespaces")
+        return own_files(self.generation, float(undo_tablespaces) if undo_tablespaces is not None else None)
 
     @property
     def log_is_apart(self) -> bool:
@@ -219,7 +228,9 @@ class InnodbModel(PlacedLayer):
     @property
     def ignored(self) -> list[str]:
         """Settings that are written, that servers have, and that change nothing in the model."""
-        ignored = [name for name in self.settings if name in WITHOUT_EFFECT]
+        # Where parts are placed, it says what goes along with the system tablespace.
+        heeded = {"innodb_undo_tablespaces"} if self.placement.items else set()
+        ignored = [name for name in self.settings if name in WITHOUT_EFFECT and name not in heeded]
         method = str(self.settings.get("innodb_flush_method", "O_DIRECT")).upper()
         return ignored if method in ("O_DIRECT", "ALL_O_DIRECT") else [*ignored, "innodb_flush_method"]
 
@@ -245,7 +256,7 @@ class InnodbModel(PlacedLayer):
         fields = {f"{part}_device": device for part, device in self._parts.items()}
         fields |= {f"tables.{table}": device for table, device in self.tables.items()}
         per_table = self.resolved.innodb_file_per_table
-        yield from placed_problems(self.generation, self.placement, fields, file_per_table=per_table)
+        yield from placed_problems(self.generation, self.placement, self.own_files, fields, file_per_table=per_table)
         if self.own_policy is not None:
             path, colon, name = self.own_policy.rpartition(":")
             if not colon or not path.endswith(".py") or not name.isidentifier():

@@ -51,9 +51,30 @@ _SOME: dict[str, tuple[frozenset[str], str, str]] = {
 }
 #: The table of the model that has the undo logs.
 _UNDO = "undo"
-#: Generations whose doublewrite buffer and undo logs are in files of their own, so that the system tablespace of the
-#: model has nothing (MySQL 8.0 Reference Manual, 17.6.3.4 Undo Tablespaces and 17.6.4 Doublewrite Buffer).
-_EMPTY_SYSTEM = frozenset(("mysql-8.0",))
+#: The setting that gives undo logs files of their own.
+_UNDO_SETTING = "database.settings.innodb_undo_tablespaces"
+#: Generations of MySQL whose undo logs always have files of their own (MySQL 8.0 Reference Manual, 17.6.3.4 Undo
+#: Tablespaces), and those whose doublewrite buffer has (17.6.4 Doublewrite Buffer: since 8.0.20).
+_ALWAYS_UNDO_FILES = frozenset(("mysql-8.0.11", "mysql-8.0"))
+_DOUBLEWRITE_FILES = frozenset(("mysql-8.0",))
+
+
+@dataclass(frozen=True)
+class OwnFiles:
+    """What a server has in files of its own. The rest of it is in the system tablespace."""
+
+    undo_logs: bool
+    doublewrite: bool
+
+
+def own_files(generation: str, undo_tablespaces: float | None) -> OwnFiles:
+    """What servers of a generation have in files of their own.
+
+    `undo_tablespaces`: innodb_undo_tablespaces, as the server runs; None of a server without this setting.
+    """
+    behaves_as = engine_generation(generation)
+    always = behaves_as in _ALWAYS_UNDO_FILES
+    return OwnFiles(always or bool(undo_tablespaces), behaves_as in _DOUBLEWRITE_FILES)
 
 
 @dataclass(frozen=True)
@@ -81,20 +102,20 @@ def held(parts: Mapping[Part, str | None], tables: Mapping[str, str | None]) -> 
     }
 
 
-def placed(placement: Placement) -> dict[str, Holding]:
-    """Storage of `database.storages` -> the parts and tables of a modelled server that are on it."""
+def placed(placement: Placement, own: OwnFiles) -> dict[str, Holding]:
+    """Storage of `database.storages` -> the parts and tables of a server that are on it, by the model's names."""
     items = placement.items
     system = items.get("system_tablespace")
     parts: dict[Part, str | None] = {
         "log": items.get("redo_log"),
-        "doublewrite": items.get("doublewrite", system),
+        "doublewrite": items.get("doublewrite", None if own.doublewrite else system),
         "binlog": items.get("binary_log"),
     }
-    undo = items.get("undo_logs", system)
+    undo = items.get("undo_logs", None if own.undo_logs else system)
     return held(parts, {**placement.placed_tables, **({_UNDO: undo} if undo is not None else {})})
 
 
-def not_modelled(generation: str, placement: Placement) -> dict[str, tuple[str, str]]:
+def not_modelled(generation: str, placement: Placement, own: OwnFiles) -> dict[str, tuple[str, str]]:
     """The placed parts, and `tables`, that the model of a generation has nowhere else: why, and what to do."""
     items, found = placement.items, dict[str, tuple[str, str]]()
     behaves_as = engine_generation(generation)
@@ -102,29 +123,34 @@ def not_modelled(generation: str, placement: Placement) -> dict[str, tuple[str, 
         is_placed = bool(placement.placed_tables) if item == _TABLES else item in items
         if is_placed and behaves_as not in able:
             found[item] = f"servers of {generation} cannot place it: {why}", hint
+    if "undo_logs" in items and "undo_logs" not in found and not own.undo_logs:
+        told = f"{_SOME['undo_logs'][1]} unless they have files of their own"
+        found["undo_logs"] = told, f"{_UNDO_SETTING} = 3, or place system_tablespace"
     if "temporary_files" in items:
         found["temporary_files"] = "is not modelled: the model writes none", "take it out"
-    if "system_tablespace" in items and behaves_as in _EMPTY_SYSTEM:
+    if "system_tablespace" in items and own.undo_logs and own.doublewrite:
         told = f"the model of {generation} writes nothing to it: undo logs and doublewrite buffer have their own files"
         found["system_tablespace"] = told, "place undo_logs and doublewrite"
     return found
 
 
 def placed_problems(
-    generation: str, placement: Placement, fields: Mapping[str, str | None], *, file_per_table: bool
+    generation: str, placement: Placement, own: OwnFiles, fields: Mapping[str, str | None], *, file_per_table: bool
 ) -> Iterator[Problem]:
     """What servers of the generation cannot place, what the model does not have, and what is placed twice.
 
-    `fields`: `log_device` and the like, and `tables.NAME`, with their devices. `file_per_table`: as the servers run.
+    `fields`: `log_device` and the like, and `tables.NAME`, with their devices. `own` and `file_per_table`: as the
+    servers run.
     """
     about = ("database.generation", "database.placement")
-    lacking = not_modelled(generation, placement)
+    lacking = not_modelled(generation, placement, own)
     if placement.placed_tables and not file_per_table and _TABLES not in lacking:
         setting = "database.settings.innodb_file_per_table"
         told = "innodb_file_per_table is off: all tables are in the system tablespace"
         yield Problem("placement.tables", told, f"{setting} = true", (*about, setting))
     for item, (told, hint) in lacking.items():
-        yield Problem(f"placement.{item}", told, hint, about)
+        rests_on = (*about, _UNDO_SETTING) if item in ("undo_logs", "system_tablespace") else about
+        yield Problem(f"placement.{item}", told, hint, rests_on)
     twice = {"redo_log": "log_device", "doublewrite": "doublewrite_device", "binary_log": "binlog_device"}
     same = {**twice, "undo_logs": "tables.undo", **{f"tables.{name}": f"tables.{name}" for name in placement.tables}}
     for field in placement.said:
