@@ -210,12 +210,6 @@ def test_errors_are_one_line(printed: tuple[Path, list[dict[str, Any]]], ask: An
 @pytest.mark.parametrize("library", ["polars", "pandas"])
 def test_data_frames(printed: tuple[Path, list[dict[str, Any]]], library: Any) -> None:
     run = fw.load(printed[0])
-    try:
-        __import__(library)
-    except ImportError:
-        with pytest.raises(fw.UserError, match=f"pip install {library}"):
-            run.summary(to=library)
-        return
     for column, table, frame in (
         ("mean", run.summary(), run.summary(to=library)),
         ("value", run.series("workload.throughput"), run.series("workload.throughput", to=library)),
@@ -223,6 +217,15 @@ def test_data_frames(printed: tuple[Path, list[dict[str, Any]]], library: Any) -
     ):
         assert list(frame.columns) == table.schema.names and len(frame) == table.num_rows
         assert list(frame[column]) == table[column].to_pylist()
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_data_frames_of_a_library_that_is_not_there(
+    printed: tuple[Path, list[dict[str, Any]]], library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(fw.UserError, match=f"pip install {library}"):
+        fw.load(printed[0]).summary(to=library)
 
 
 def test_an_unfinished_run_has_what_it_recorded(tmp_path: Path) -> None:
