@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from typer.testing import CliRunner, Result
 
 import flatwater as fw
@@ -111,6 +112,8 @@ def test_openmetrics_is_as_the_specification_asks(results: Path, tmp_path: Path,
             last[family, labels] = float(at)
             samples += 1
     assert len(families) == len(set(families)) > 3
+    scraped = list(text_string_to_metric_families(text))
+    assert [one.name for one in scraped] == families and sum(len(one.samples) for one in scraped) == samples
     run = fw.load(results / name)
     finite = [value for value in run.series()["value"].to_pylist() if value == value]
     assert samples >= len(finite)

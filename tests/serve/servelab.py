@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import uvicorn
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from flatwater._engine import Histogram
 from flatwater.results import Result, create_result
@@ -224,4 +225,5 @@ def told(metrics: Metrics, folder: Path) -> str:
     catalogue.listing(Query())  # what it shows is read
     text = metrics.text([one.place for one in catalogue.running()])
     assert text.endswith("# EOF\n") and text.count("# EOF") == 1
+    list(text_string_to_metric_families(text))  # as a scraper reads it
     return text
