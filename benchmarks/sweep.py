@@ -23,6 +23,7 @@ from pathlib import Path
 import tomli_w
 
 from benchmarks.pairs import Ratio, Target, alternating, ratio
+from flatwater.errors import Interrupted
 from flatwater.experiment import load
 from flatwater.results import CellSummary
 from flatwater.runner.executors import LOCAL, make_executor
@@ -112,7 +113,7 @@ def write_sweep(folder: Path, cells: int, kind: tuple[float, int]) -> Path:
 
 
 def sweep(folder: Path, cells: int, jobs: int, kind: tuple[float, int]) -> Swept:
-    """Runs a sweep of `cells` cells in a new folder."""
+    """Runs a sweep of `cells` cells in a new folder. Errors: Interrupted."""
     experiment = load(write_sweep(folder, cells, kind))
     ended: list[float] = []
     cpu: list[float] = []
@@ -128,6 +129,8 @@ def sweep(folder: Path, cells: int, jobs: int, kind: tuple[float, int]) -> Swept
             experiment, Path(out) / "result", SilentReporter(), note, executor=make_executor(LOCAL, jobs)
         )
         over, spent_s = time.perf_counter(), _cpu_s() - all_begun_s
+        if outcome.status == "interrupted":
+            raise Interrupted(outcome.error or "interrupted")
     return Swept(
         cells,
         jobs,

@@ -32,9 +32,10 @@ CASE = Case("psync", 1, 1, hot=True)
 HOW = """\
 A journal of so many seconds, to which a line is added every second; its lines are those of a real fileio run, with
 other times. *First look* reads the whole journal. *Reload* is what a browser asks for: the page, and the event that has
-every second until now; the figure is the time until that event has come. In Chromium it is until everything is drawn,
-in a page that was open before. A reload that lacked a second would be an error. *A new second* is from the line in the
-journal until a viewer has it."""
+every second until now; the figure is the time until that event has come. In Chromium it is until every second that was
+written before the reload is drawn, in a page that was open before. A reload that lacked a second would be an error; the
+last one may come half a second later, with the next event. *A new second* is from the line in the journal until a
+viewer has it."""
 
 
 class Growing:

@@ -71,7 +71,7 @@ def serve(folder: Path) -> Iterator[Server]:
                 raise FlatwaterError(f"flatwater serve told no address: {told.strip() or 'it ended'}")
             yield Server(port, start_s, psutil.Process(child.pid))
         finally:
-            child.send_signal(signal.SIGINT)
+            child.send_signal(signal.SIGTERM)
             try:
                 child.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:

@@ -75,7 +75,7 @@ def run_under_way(folder: Path, name: str, case: Case, size_bytes: int, seconds:
         try:
             yield UnderWay(result, child)
         finally:
-            child.send_signal(signal.SIGINT)
+            child.send_signal(signal.SIGTERM)
             try:
                 child.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
