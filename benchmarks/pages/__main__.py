@@ -23,12 +23,12 @@ PAGE = Path(__file__).parents[1] / "pages.md"
 PRESETS: tuple[Preset, ...] = (
     ("cells", 10_000, 100),
     ("runs", 10_000, 300),
-    ("tries", 7, 2),
+    ("tries", 6, 2),
     ("open_tries", 5, 2),
     ("open_seconds", opening.SECONDS, 3_600),
     ("live_seconds", live.SECONDS, 300),
     ("rounds", 9, 1),
-    ("turn_s", 7, 3),
+    ("turn_s", 6, 3),
     ("size_mib", 1024, 64),
 )
 MEASURES: Mapping[str, Callable[[Path, argparse.Namespace], Section]] = {
