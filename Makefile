@@ -119,6 +119,7 @@ bench: setup test-tools
 	$(BIN)/python -m benchmarks.model
 	$(BIN)/python -m benchmarks.innodb_model
 	$(BIN)/python -m benchmarks.tls
+	$(BIN)/python -m benchmarks.pages
 	cargo build --release --locked --quiet -p flatwater-core -p flatwater-serve --examples
 	$(BIN)/python -m benchmarks.cache
 

@@ -28,11 +28,15 @@ class Opening:
     rss_max_bytes: int
 
 
+def make_long(result: Path, seconds: int) -> None:
+    """Makes a result of one cell of `seconds` intervals, in a child process: so that it does not count as drawing."""
+    run_child([sys.executable, "-c", _MAKE, str(_TESTS), str(result), str(seconds)], result.parent)
+
+
 def measure_opening(folder: Path, seconds: int, tell: Callable[[str], None]) -> Opening:
     """Makes a result of `seconds` intervals, and draws it with the command of users."""
     result = folder / "long"
-    # In a child process, so that making the result does not count as drawing it.
-    run_child([sys.executable, "-c", _MAKE, str(_TESTS), str(result), str(seconds)], folder)
+    make_long(result, seconds)
     command = [str(Path(sys.executable).with_name("flatwater")), "report", str(result)]
     drawn = [run_child(command, folder) for _ in range(TIMES)]
     found = Opening(

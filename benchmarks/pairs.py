@@ -58,12 +58,17 @@ class Ratio:
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
-    """Ours / theirs, round by round.
+    """Ours / theirs, round by round."""
+    return spread([one / other for one, other in zip(ours, theirs, strict=True)])
+
+
+def spread(found: Sequence[float]) -> Ratio:
+    """The median of values that are ratios already, or that have nothing beside them.
 
     With at least 95 % confidence, the interval contains the median of infinitely many rounds, for any distribution (an
     inverted sign test). Fewer than six rounds are not enough for that: then it is the range of all rounds.
     """
-    values = sorted(one / other for one, other in zip(ours, theirs, strict=True))
+    values = sorted(found)
     outside = _outside(len(values))
     return Ratio(statistics.median(values), values[outside], values[-1 - outside], len(values))
 

@@ -23,6 +23,7 @@ from pathlib import Path
 import tomli_w
 
 from benchmarks.pairs import Ratio, Target, alternating, ratio
+from flatwater.errors import Interrupted
 from flatwater.experiment import load
 from flatwater.results import CellSummary
 from flatwater.runner.executors import LOCAL, make_executor
@@ -76,6 +77,8 @@ class Swept:
     cells_cpu_s: float
     #: CPU of the process that distributes the cells, until the last one finished; 0 if it runs them itself.
     parent_cpu_s: float
+    #: CPU of all processes, from the start to the sealed result.
+    cpu_s: float = 0.0
 
     @property
     def per_s(self) -> float:
@@ -94,8 +97,8 @@ class Swept:
         return (self.begin_s + self.cells_s + self.seal_s) / self.cells * 1000
 
 
-def sweep(folder: Path, cells: int, jobs: int, kind: tuple[float, int]) -> Swept:
-    """Runs a sweep of `cells` cells in a new folder."""
+def write_sweep(folder: Path, cells: int, kind: tuple[float, int]) -> Path:
+    """Writes the experiment of a sweep of `cells` cells."""
     rate_per_s, seconds = kind
     (folder / "appliance.toml").write_text(_APPLIANCE)
     file = folder / "sweep.toml"
@@ -106,7 +109,12 @@ def sweep(folder: Path, cells: int, jobs: int, kind: tuple[float, int]) -> Swept
         "sweep": {"workload.rate_per_s": [rate_per_s * (1 + number * 1e-7) for number in range(cells)]},
     }
     file.write_text(tomli_w.dumps(content))
-    experiment = load(file)
+    return file
+
+
+def sweep(folder: Path, cells: int, jobs: int, kind: tuple[float, int]) -> Swept:
+    """Runs a sweep of `cells` cells in a new folder. Errors: Interrupted."""
+    experiment = load(write_sweep(folder, cells, kind))
     ended: list[float] = []
     cpu: list[float] = []
 
@@ -116,11 +124,13 @@ def sweep(folder: Path, cells: int, jobs: int, kind: tuple[float, int]) -> Swept
         cpu.append(time.process_time())
 
     with tempfile.TemporaryDirectory(dir=folder) as out:
-        begun, cpu_begun = time.perf_counter(), time.process_time()
+        begun, cpu_begun, all_begun_s = time.perf_counter(), time.process_time(), _cpu_s()
         outcome = run_experiment(
             experiment, Path(out) / "result", SilentReporter(), note, executor=make_executor(LOCAL, jobs)
         )
-        over = time.perf_counter()
+        over, spent_s = time.perf_counter(), _cpu_s() - all_begun_s
+        if outcome.status == "interrupted":
+            raise Interrupted(outcome.error or "interrupted")
     return Swept(
         cells,
         jobs,
@@ -130,7 +140,14 @@ def sweep(folder: Path, cells: int, jobs: int, kind: tuple[float, int]) -> Swept
         in_cells_s=outcome.cells_took.wall_s,
         cells_cpu_s=outcome.cells_took.cpu_s,
         parent_cpu_s=cpu[-1] - cpu_begun if jobs > 1 else 0.0,
+        cpu_s=spent_s,
     )
+
+
+def _cpu_s() -> float:
+    """CPU of this process, and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def scaling(folder: Path, cells: int, rounds: int) -> tuple[Ratio, float]:

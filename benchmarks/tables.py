@@ -34,10 +34,10 @@ def judged(found: Ratio, target: Target | None) -> list[str]:
     return [interval(found), target.text(), found.verdict(target)] if target else [interval(found), "", "shown only"]
 
 
-def loss(found: Ratio, target: Target) -> list[str]:
-    """Three cells: a ratio of two throughputs as a loss, in %."""
+def loss(found: Ratio, target: Target, digits: int = 0) -> list[str]:
+    """Three cells: a ratio of two throughputs as a loss, in %. The target has so many digits."""
     median, high, low = (f"{100 * (1 - value):+.2f}" for value in (found.median, found.low, found.high))
-    limit = f"< {100 * (1 - target.limit):.0f} %"
+    limit = f"< {100 * (1 - target.limit):.{digits}f} %"
     return [f"{median} % [{low}, {high}]", limit, found.verdict(target)]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks import sweep
+from flatwater.errors import Interrupted
 
 
 @pytest.mark.slow
@@ -22,3 +24,10 @@ def test_own_cost_is_what_no_cell_took() -> None:
     measured = sweep.Swept(1000, 2, 0.5, 9.5, 3.0, in_cells_s=19.0, cells_cpu_s=15.0, parent_cpu_s=0.25)
     assert measured.own_ms == pytest.approx(1.25)
     assert measured.whole_ms == pytest.approx(13.0)
+
+
+def test_a_sweep_that_was_interrupted_has_no_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = SimpleNamespace(status="interrupted", error="interrupted by the user")
+    monkeypatch.setattr(sweep, "run_experiment", lambda *_, **__: ended)
+    with pytest.raises(Interrupted, match="by the user"):
+        sweep.sweep(tmp_path, 4, 1, sweep.TINY)
