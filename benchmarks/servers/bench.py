@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -241,6 +242,14 @@ def require_gone(storage: Path) -> None:
     while servers_on(storage):
         require(time.monotonic() < deadline, "its server is still there")
         time.sleep(0.2)
+
+
+def free_port(address: str) -> int:
+    """A port of an address of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def tpcc(duration_s: float, warmup_s: float = 1.0) -> Table:
