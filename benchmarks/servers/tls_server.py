@@ -113,6 +113,8 @@ class TlsHop:
 
     def __init__(self, server: TlsServer) -> None:
         self._server = server
+        #: The certificate that it shows.
+        self.shown = server.served
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -133,10 +135,11 @@ class TlsHop:
             # The request for TLS is the beginning of a login, and nothing more.
             if len(head) == 36:
                 near = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-                near.load_cert_chain(self._server.served.cert, self._server.served.key)
+                near.load_cert_chain(self.shown.cert, self.shown.key)
                 far = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
                 far.check_hostname, far.verify_mode = False, ssl.CERT_NONE
-                far.set_ciphers("ALL:@SECLEVEL=0")
+                # Their Diffie-Hellman has keys that no library of today takes.
+                far.set_ciphers("ALL:!kDHE:@SECLEVEL=0")
                 far.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
                 far.options |= _OP_LEGACY_SERVER_CONNECT
                 server = stack.enter_context(far.wrap_socket(server))
