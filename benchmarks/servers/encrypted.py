@@ -138,7 +138,7 @@ def _without_tls(server: TlsServer, accounts: Sequence[Account]) -> str:
     login = server.login(accounts[0].free, tls=Tls("REQUIRED"))
     told = told_of(login)
     require("has none" in told, f"it is not told that the server has no TLS: {told}")
-    return told.partition(" (hint: ")[0].replace(str(login.address), "the server")
+    return told.partition(" (hint: ")[0].removeprefix("database.url: ").replace(str(login.address), "it")
 
 
 def _hop_of(server: TlsServer, account: Account, stack: ExitStack) -> tuple[TlsHop, str] | None:
@@ -147,7 +147,7 @@ def _hop_of(server: TlsServer, account: Account, stack: ExitStack) -> tuple[TlsH
     try:
         describe(login)
     except UserError as error:
-        told = error.what.replace(f"{login.address} ", "")
+        told = error.what.replace(str(login.address), "it")
         require(any(words in told for words in _TOO_OLD), f"no TLS, for another reason than its age: {told}")
         return stack.enter_context(closing(TlsHop(server))), told
     return None

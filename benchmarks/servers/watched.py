@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -14,12 +14,17 @@ from urllib.parse import quote
 import tomli_w
 
 from benchmarks.servers.bench import Bench, free_port, oltp, require
+from flatwater.analysis.noise import OBSERVER_PCT_MAX
 from flatwater.experiment.database.login import Socket
 from flatwater.results import open_result
 from flatwater.server import Binary, Instance
 
 _SMALL: Mapping[str, str] = {"innodb_buffer_pool_size": "32M"}
 _SCHEMA = "watched"
+#: Seconds for which the cost of observing is counted.
+_COUNTED_S = 20
+#: The load of the step keeps all processors busy, and others may be at work: caches are cold at each look then.
+_BUSY_TIMES = 2.0
 #: Longer than the step takes on any machine: it is ended by a signal.
 ENDLESS_S = 3600
 INTERVALS = re.compile(r'(?s)("metrics".*){3}')
@@ -40,10 +45,12 @@ def outages(bench: Bench) -> tuple[str, ...]:
         with bench.running("run", file, out=bench.folder / "watched-load") as load:
             load.until(INTERVALS, "the third interval of the load")
             before, out = instance.variables(), bench.folder / "watched-observed"
-            bench.call("observe", url_of(instance), "--for", "5s", "--out", out)
+            bench.call("observe", url_of(instance), "--for", f"{_COUNTED_S}s", "--out", out)
             require(settled(instance.variables()) == settled(before), "observing has changed variables")
             summary = open_result(out).cells[0].summary
             require(summary is not None and summary.operations, "what its clients did was not seen")
+            assert summary is not None
+            cost = require_cheap({name: one.mean for name, one in summary.metrics.items()}, summary.warnings)
             with bench.running("observe", url_of(instance), out=bench.folder / "watched-outage") as watching:
                 watching.until(INTERVALS, "the third interval of the observation")
                 instance.kill()
@@ -54,9 +61,21 @@ def outages(bench: Bench) -> tuple[str, ...]:
                     one.until(re.compile(r'"recovered"[^\n]*started anew'), "word of the restart")
                 require(watching.end(signal.SIGINT) == 0, "the observation did not end well")
             require(load.end(signal.SIGINT) == 130, "the load did not end when it was interrupted")
-        cost = summary.metrics.get("workload.observer_server_cpu_pct") if summary is not None else None
-        told = f", for {cost.mean:.2g} % of a core" if cost is not None and cost.mean is not None else ""
-    return (f"observed{told}; a kill and the restart are told by load and observation",)
+    return (f"observed, for {cost}; a kill and the restart are told by load and observation",)
+
+
+def require_cheap(means: Mapping[str, float | None], warnings: Sequence[str]) -> str:
+    """What observing cost, in words. Errors: StepFailed if it was not cheap, or if a result does not say so."""
+    here = means.get("workload.observer_cpu_pct")
+    require(here is not None, "what the observing cost here was not recorded")
+    there = means.get("workload.observer_server_cpu_pct")
+    both = (here or 0.0) + (there or 0.0)
+    told = f"{here:.2g} % of a core here" + (f" and {there:.2g} % in the server" if there is not None else "")
+    limit = _BUSY_TIMES * OBSERVER_PCT_MAX
+    require(both <= limit, f"observing cost {told}, more than {limit} % together")
+    says = any(line.startswith("observing took") for line in warnings)
+    require(says == (both > OBSERVER_PCT_MAX), f"observing cost {told}, and the result says: {warnings}")
+    return told
 
 
 def replication(bench: Bench) -> tuple[str, ...]:
