@@ -77,17 +77,18 @@ def logins(bench: Bench) -> tuple[tuple[str, ...], tuple[str, ...]]:
         hop = _hop_of(server, accounts[0], stack)
         if hop is not None:
             server = replace(server, tls_port=hop[0].port)
-        let_in, refused = _let_in(server, accounts), _refused(bench, server, accounts)
+        let_in, keyless = _let_in(server, accounts)
+        refused = _refused(bench, server, accounts)
         load = _load(bench, server, accounts[0])
         _show_expired(server, None if hop is None else hop[0])
         _expired(bench, server, accounts[0])
     behind = () if hop is None else (f"behind a hop with TLS of today, as flatwater says of its own TLS: {hop[1]}",)
     return (
-        f"{', '.join(plugins)} without TLS and under {', '.join(MODES)}",
+        f"without TLS: {', '.join(let_in)}; under {', '.join(MODES)}: {', '.join(plugins)}",
         f"refused in one line: {refused}, a certificate of another authority and an expired one",
         load,
         *behind,
-    ), (*let_in, *missing)
+    ), (*keyless, *missing)
 
 
 def plugins_of(server: TlsServer) -> tuple[list[str], list[str]]:
@@ -165,9 +166,9 @@ def has_key(server: TlsServer) -> bool:
     return bool(server.ask("SHOW STATUS LIKE 'Rsa_public_key'"))
 
 
-def _let_in(server: TlsServer, accounts: Sequence[Account]) -> list[str]:
-    """Each plugin with and without TLS; what of it this server cannot do. Errors: StepFailed."""
-    missing = []
+def _let_in(server: TlsServer, accounts: Sequence[Account]) -> tuple[list[str], list[str]]:
+    """Each plugin with and without TLS: those that let in without it, and why others do not. Errors: StepFailed."""
+    without, missing = [], []
     for account in accounts:
         for mode in (None, *MODES):
             # What the server remembers of a login would make the next one another exchange.
@@ -180,7 +181,8 @@ def _let_in(server: TlsServer, accounts: Sequence[Account]) -> list[str]:
                 continue
             found = describe(login).tls
             require((found is None) == (mode is None), f"{account.plugin} under {mode or 'no TLS'} had {found}")
-    return missing
+            without += [account.plugin] if mode is None else []
+    return without, missing
 
 
 def _refused(bench: Bench, server: TlsServer, accounts: Sequence[Account]) -> str:
