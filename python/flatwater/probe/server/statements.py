@@ -19,9 +19,7 @@ TEXT_CHARACTERS_MAX = 500
 #: performance_schema counts in picoseconds.
 _PER_S = 1e12
 _TABLE = "performance_schema.events_statements_summary_by_digest"
-_SWITCHES = (
-    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('performance_schema', 'performance_schema_digests_size')"
-)
+_SWITCHES = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('performance_schema', 'performance_schema_digests_size')"
 _SWITCH_ON = "performance_schema = ON in the option file"
 #: Why a server has no digests, whatever its settings.
 NO_DIGESTS = "the server keeps no digests of statements; MySQL does since 5.6, and MariaDB since 10.0"
