@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -38,6 +39,8 @@ SETTINGS: Table = {
 }
 #: Three intervals of the measured phase, in the journal of a cell.
 MEASURED = re.compile(r'(?s)("phase":\s*"measure".*){3}')
+#: The journal of the first cell, below a result.
+JOURNAL = "cells/0000/journal.jsonl"
 TPCC_S = 60.0
 #: `flatwater fit workload` and `what-if` need 500 New-Orders, however busy the machine is.
 COUNTED_MIN = 700
@@ -62,16 +65,19 @@ class Running:
     process: subprocess.Popen[bytes]
     out: Path
 
-    def until(self, came: re.Pattern[str], what: str) -> re.Match[str]:
-        """Waits until something is in its journal. Errors: StepFailed if it ended before, or never came."""
-        found = self.until_ended_or(came, what)
+    def until(self, came: re.Pattern[str], what: str, file: str = JOURNAL) -> re.Match[str]:
+        """Waits until something is in its journal, or in another file of its result.
+
+        Errors: StepFailed if it ended before, or never came.
+        """
+        found = self.until_ended_or(came, what, file)
         require(found is not None, f"it ended before {what}: {error_of(self.said)}")
         assert found is not None
         return found
 
-    def until_ended_or(self, came: re.Pattern[str], what: str) -> re.Match[str] | None:
-        """Waits until something is in its journal, or until it has ended (None). Errors: StepFailed."""
-        journal, deadline = self.out / "cells" / "0000" / "journal.jsonl", time.monotonic() + PATIENCE_S
+    def until_ended_or(self, came: re.Pattern[str], what: str, file: str = JOURNAL) -> re.Match[str] | None:
+        """Waits until something is in a file of its result, or until it has ended (None). Errors: StepFailed."""
+        journal, deadline = self.out / file, time.monotonic() + PATIENCE_S
         while True:
             ended = self.process.poll() is not None
             if found := came.search(journal.read_text(encoding="utf-8") if journal.exists() else ""):
@@ -190,11 +196,14 @@ class Bench:
         return [json.loads((folder / "variables.json").read_text()) for folder in folders]
 
     @contextmanager
-    def running(self, *arguments: str | Path, out: Path) -> Iterator[Running]:
-        """A verb under way, with its result in `out`. What it has said is in `out`.err; it is killed in the end."""
+    def running(self, *arguments: str | Path, out: Path, through: Sequence[str] = ()) -> Iterator[Running]:
+        """A verb under way, with its result in `out`. What it has said is in `out`.err; it is killed in the end.
+
+        `through` is a program that starts it.
+        """
         with out.with_suffix(".err").open("wb") as said:
             process = subprocess.Popen(
-                [FLATWATER, *map(str, arguments), "--out", str(out)],
+                [*through, FLATWATER, *map(str, arguments), "--out", str(out)],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
@@ -241,6 +250,14 @@ def require_gone(storage: Path) -> None:
     while servers_on(storage):
         require(time.monotonic() < deadline, "its server is still there")
         time.sleep(0.2)
+
+
+def free_port(address: str) -> int:
+    """A port of an address of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def tpcc(duration_s: float, warmup_s: float = 1.0) -> Table:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -87,7 +88,13 @@ def _until_told(run: Running, disk: Path) -> str:
         return ""
     (disk / "ballast").unlink()
     run.end(signal.SIGINT)
-    return " ".join(re.findall(r'"text": *"([^"]*)"', event[0]))[:120] or "the disk is full"
+    return text_of(event[0])
+
+
+def text_of(line: str) -> str:
+    """The whole text of an event, from a part of its line in the journal."""
+    found = re.search(r'"text": *("(?:[^"\\]|\\.)*")', line)
+    return " ".join(str(json.loads(found[1])).split()) if found else "the disk is full"
 
 
 def _fill(folder: Path) -> None:

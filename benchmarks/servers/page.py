@@ -26,6 +26,12 @@ so. `what-if` also fails where the twin, with nothing fitted, is more than 2 tim
 full disk" is one that fills up while the server is measured: the run ends with an error, or the server waits for room,
 and flatwater must say which.
 
+Servers whose TLS is older than flatwater's are behind a hop, which speaks both: what is logged in with, and how the
+server takes it, is theirs. The network of "over a network" is one of namespaces: all its machines are this one.
+
+What observing costs is measured under a load that keeps all processors busy. Up to 1 % of a core is taken then, twice
+what flatwater promises; above 0.5 % the result must say so.
+
 What a server does not have is no fault of the server: MySQL before 5.6 counts flushed pages, but not why it flushed
 them, and it keeps no statistics of the sizes of its indexes.
 """
@@ -70,14 +76,14 @@ def _server(server: Server, steps: Sequence[Step], of: Mapping[str, Record]) -> 
         one = of.get(step.name)
         if one is None:
             continue
-        found = "; ".join(one.figures) if one.passed else f"failed: {_FOLDERS.sub('', one.failure)}"
+        found = "; ".join(one.figures) if one.passed else f"failed: {one.failure}"
         lines.append(f"| {step.title} | {one.when[:10]} | {_cell(found)} | {_cell(', '.join(one.missing))} |")
     return lines
 
 
 def _cell(text: str) -> str:
     """Text that can stand in a table: what servers say may have anything in it."""
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    return _FOLDERS.sub("", text).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 
 def _days(of: Mapping[str, Record]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from pydantic import JsonValue
 
-from benchmarks.servers import faults, placing, watched
+from benchmarks.servers import encrypted, faults, networked, placing, watched
 from benchmarks.servers.bench import Bench, Table, oltp, require, tpcc
 from benchmarks.servers.registry import find
 from flatwater.analysis.twin_doubts import LEVEL_TIMES
@@ -225,6 +225,14 @@ def _placed(bench: Bench) -> Found:
     return Found(*placing.placed(bench))
 
 
+def _logins(bench: Bench) -> Found:
+    return Found(*encrypted.logins(bench))
+
+
+def _network(bench: Bench) -> Found:
+    return Found(*networked.networked(bench))
+
+
 def _fit(bench: Bench) -> Found:
     file = bench.folder / "workload.toml"
     bench.call("fit", "workload", bench.counted.path, "--out", file)
@@ -292,6 +300,8 @@ STEPS = (
     Step("faults", "frozen, out of connections, a full disk", _faults),
     Step("watched", "observed; killed meanwhile; a broken replication", _watched),
     Step("placed", "parts placed elsewhere", _placed),
+    Step("logins", "TLS and logins", _logins),
+    Step("network", "over a network; several hosts; its statements sampled and sent again", _network),
     Step("fit", "fit workload", _fit),
     Step("twin", "twin", _twin),
     Step("what-if", "what-if", _what_if),

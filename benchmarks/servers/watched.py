@@ -6,24 +6,28 @@ from __future__ import annotations
 
 import re
 import signal
-import socket
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 import tomli_w
 
-from benchmarks.servers.bench import Bench, oltp, require
+from benchmarks.servers.bench import Bench, free_port, oltp, require
+from flatwater.analysis.noise import OBSERVER_PCT_MAX
 from flatwater.experiment.database.login import Socket
 from flatwater.results import open_result
 from flatwater.server import Binary, Instance
 
 _SMALL: Mapping[str, str] = {"innodb_buffer_pool_size": "32M"}
 _SCHEMA = "watched"
+#: Seconds for which the cost of observing is counted.
+_COUNTED_S = 20
+#: The load of the step keeps all processors busy, and others may be at work: caches are cold at each look then.
+_BUSY_TIMES = 2.0
 #: Longer than the step takes on any machine: it is ended by a signal.
-_ENDLESS_S = 3600
-_INTERVALS = re.compile(r'(?s)("metrics".*){3}')
+ENDLESS_S = 3600
+INTERVALS = re.compile(r'(?s)("metrics".*){3}')
 #: Words in the names of variables that tell the time or what was done last.
 _MOVING = ("timestamp", "gtid", "pseudo_", "rand_seed", "last_insert", "identity", "error_count", "warning_count")
 #: Statements of replication before and since MySQL 8.4.
@@ -37,16 +41,18 @@ def outages(bench: Bench) -> tuple[str, ...]:
         instance.start()
         instance.query(f"CREATE DATABASE {_SCHEMA}")
         bench.call("run", _load(bench, instance, 1.0, load=True), "--out", bench.folder / "watched-loaded")
-        file = _load(bench, instance, _ENDLESS_S)
+        file = _load(bench, instance, ENDLESS_S)
         with bench.running("run", file, out=bench.folder / "watched-load") as load:
-            load.until(_INTERVALS, "the third interval of the load")
+            load.until(INTERVALS, "the third interval of the load")
             before, out = instance.variables(), bench.folder / "watched-observed"
-            bench.call("observe", url_of(instance), "--for", "5s", "--out", out)
+            bench.call("observe", url_of(instance), "--for", f"{_COUNTED_S}s", "--out", out)
             require(settled(instance.variables()) == settled(before), "observing has changed variables")
             summary = open_result(out).cells[0].summary
             require(summary is not None and summary.operations, "what its clients did was not seen")
+            assert summary is not None
+            cost = require_cheap({name: one.mean for name, one in summary.metrics.items()}, summary.warnings)
             with bench.running("observe", url_of(instance), out=bench.folder / "watched-outage") as watching:
-                watching.until(_INTERVALS, "the third interval of the observation")
+                watching.until(INTERVALS, "the third interval of the observation")
                 instance.kill()
                 for one in (load, watching):
                     one.until(re.compile(r'"fault"[^\n]*does not answer'), "word of the kill")
@@ -55,16 +61,28 @@ def outages(bench: Bench) -> tuple[str, ...]:
                     one.until(re.compile(r'"recovered"[^\n]*started anew'), "word of the restart")
                 require(watching.end(signal.SIGINT) == 0, "the observation did not end well")
             require(load.end(signal.SIGINT) == 130, "the load did not end when it was interrupted")
-        cost = summary.metrics.get("workload.observer_server_cpu_pct") if summary is not None else None
-        told = f", for {cost.mean:.2g} % of a core" if cost is not None and cost.mean is not None else ""
-    return (f"observed{told}; a kill and the restart are told by load and observation",)
+    return (f"observed, for {cost}; a kill and the restart are told by load and observation",)
+
+
+def require_cheap(means: Mapping[str, float | None], warnings: Sequence[str]) -> str:
+    """What observing cost, in words. Errors: StepFailed if it was not cheap, or if a result does not say so."""
+    here = means.get("workload.observer_cpu_pct")
+    require(here is not None, "what the observing cost here was not recorded")
+    there = means.get("workload.observer_server_cpu_pct")
+    both = (here or 0.0) + (there or 0.0)
+    told = f"{here:.2g} % of a core here" + (f" and {there:.2g} % in the server" if there is not None else "")
+    limit = _BUSY_TIMES * OBSERVER_PCT_MAX
+    require(both <= limit, f"observing cost {told}, more than {limit} % together")
+    says = any(line.startswith("observing took") for line in warnings)
+    require(says == (both > OBSERVER_PCT_MAX), f"observing cost {told}, and the result says: {warnings}")
+    return told
 
 
 def replication(bench: Bench) -> tuple[str, ...]:
     """A replica is observed while its applier stops at a row that is there already."""
     with ExitStack() as stack:
-        source, replica = (_listening(bench, number, stack) for number in (1, 2))
-        port = source.variables()["port"]
+        source, replica = (_of_pair(bench, number, stack) for number in (1, 2))
+        port = source.settings["port"]
         for instance in (source, replica):
             instance.query("CREATE USER replica@'127.0.0.1'")
             instance.query("GRANT REPLICATION SLAVE ON *.* TO replica@'127.0.0.1'")
@@ -116,19 +134,22 @@ def _load(bench: Bench, instance: Instance, duration_s: float, *, load: bool = F
     return file
 
 
-def _listening(bench: Bench, number: int, stack: ExitStack) -> Instance:
-    """A server with a binary log that listens on a port of this machine."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    settings = {**_SMALL, "skip_networking": "0", "bind_address": "127.0.0.1", "port": str(port)}
-    settings |= {"server_id": str(number), "log_bin": "log"}
+def _of_pair(bench: Bench, number: int, stack: ExitStack) -> Instance:
+    """A server with a binary log."""
+    own = {"server_id": str(number), "log_bin": "log"}
+    return stack.enter_context(listening(bench, f"pair-{number}", "127.0.0.1", own))
+
+
+@contextmanager
+def listening(bench: Bench, name: str, address: str, own: Mapping[str, str] = {}) -> Iterator[Instance]:
+    """A server that listens on a port of an address of this machine, with these settings besides."""
+    settings = {**_SMALL, "skip_networking": "0", "bind_address": address, "port": str(free_port(address)), **own}
     if "mysqlx" in bench.binary.options():
-        settings["mysqlx"] = "0"  # it has a port of its own, which both would want
-    instance = stack.enter_context(Instance(bench.binary, bench.folder / f"pair-{number}", settings))
-    instance.initialise()
-    instance.start()
-    return instance
+        settings["mysqlx"] = "0"  # it has a port of its own, which all of them would want
+    with Instance(bench.binary, bench.folder / name, settings) as instance:
+        instance.initialise()
+        instance.start()
+        yield instance
 
 
 def settled(variables: Mapping[str, str]) -> dict[str, str]:

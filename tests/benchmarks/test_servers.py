@@ -212,6 +212,18 @@ def test_records_are_kept_and_told(capsys: pytest.CaptureFixture[str], monkeypat
     assert "written" in capsys.readouterr().out
 
 
+def test_reasons_are_told_whole_without_folders_of_this_machine() -> None:
+    reason = f"/srv/pt/sampled-replay.toml:3: workload.log: /srv/pt/digests.jsonl: {'none of its statements, ' * 20}end"
+    step = STEPS[0].name
+    for record in (
+        Record(step, "MySQL 5.5.9", "2026-11-23 10:00 UTC", True, 3.0, missing=(reason,)),
+        Record(step, "MySQL 5.5.9", "2026-11-23 10:00 UTC", True, 3.0, (reason,)),
+        Record(step, "MySQL 5.5.9", "2026-11-23 10:00 UTC", False, 3.0, failure=reason),
+    ):
+        text = page(SERVERS, STEPS, {"mysql-5.5": {step: record}})
+        assert "/srv" not in text and reason.replace("/srv/pt/", "") in text
+
+
 def test_what_is_not_here_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert program.main(["list"]) == 0
     assert "percona-5.1    not here: built from sources" in capsys.readouterr().out

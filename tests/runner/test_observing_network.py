@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.servers.network import Network
 from lab import Lab
-from netlab import Network, open_network
+from netlab import open_network
 from observelab import events, intervals, seen, start
 from watchedlab import WatchedServer
 
@@ -30,7 +31,7 @@ def network() -> Iterator[Network]:
 def far(binary: Binary, empty: Path, network: Network) -> Iterator[WatchedServer]:
     """A server at work on another machine of the network."""
     with tempfile.TemporaryDirectory(prefix="flatwater-test-") as folder, ExitStack() as ending:
-        enter = ("ip", "netns", "exec", network.space(0))
+        enter = network.enter(0)
         server = WatchedServer(binary, Path(folder), empty, through=enter, address=network.address(0))
         ending.callback(server.close)
         server.start()

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from certificates import Pair
+from benchmarks.servers.certificates import Pair
 from hostile import CAPABILITIES, DEPRECATE_EOF, OK, packet
 
 #: What the protocol calls CLIENT_SSL.

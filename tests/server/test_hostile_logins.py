@@ -8,13 +8,15 @@ import socket
 import ssl
 
 import pytest
-from certificates import Pair, self_signed
+from benchmarks.servers.certificates import Pair, self_signed, why_no_certificates
 from hostile import ESCAPES, packet
 from hostile_logins import CHALLENGE, Played, after_request, asking, encrypted, greeting, hear, played
 
 from flatwater.errors import FlatwaterError
 from flatwater.experiment.database.login import Login, Tcp, Tls
 from flatwater.server import attach, describe
+
+pytestmark = pytest.mark.skipif(why_no_certificates() is not None, reason=str(why_no_certificates()))
 
 PASSWORD = "s3cr3t"
 #: A record of TLS: an alert, fatal.

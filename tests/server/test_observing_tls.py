@@ -9,14 +9,17 @@ from signal import SIGINT
 from urllib.parse import quote
 
 import pytest
-from certificates import LONG_AGO, Authority, Pair
+from benchmarks.servers.certificates import LONG_AGO, Authority, Pair, why_no_certificates
+from benchmarks.servers.tls_server import NAMES, PASSWORD, TlsServer
 from lab import Lab, Running
 from observelab import events, intervals, observe, seen, start
-from tls_servers import NAMES, PASSWORD, TlsServer, serve_mysql, serve_tls
+from tls_servers import serve_mysql, serve_tls
 
 from flatwater._engine import Connection, EngineError
 from flatwater.engine_json import to_json
 from flatwater.server import Binary
+
+pytestmark = pytest.mark.skipif(why_no_certificates() is not None, reason=str(why_no_certificates()))
 
 QUOTED = PASSWORD.replace("'", "''")
 #: A time that is over.

@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tls_servers import NAMES, PASSWORD, TlsServer, serve_tls
+from benchmarks.servers.certificates import why_no_certificates
+from benchmarks.servers.tls_server import NAMES, PASSWORD, TlsServer
+from tls_servers import serve_tls
 
 from flatwater.errors import UserError
 from flatwater.experiment.database.login import Login, Tls
 from flatwater.server import Binary, describe
+
+pytestmark = pytest.mark.skipif(why_no_certificates() is not None, reason=str(why_no_certificates()))
 
 QUOTED = PASSWORD.replace("'", "''")
 CERTIFIED = ["x509", "subject", "issuer"]

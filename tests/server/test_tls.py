@@ -8,9 +8,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from certificates import Authority, self_signed
+from benchmarks.servers.certificates import Authority, self_signed, why_no_certificates
+from benchmarks.servers.tls_server import NAMES, PASSWORD, TlsServer
 from lab import Lab
-from tls_servers import NAMES, PASSWORD, PLUGIN, SERVERS, TlsServer, serve_mysql, serve_tls
+from tls_servers import PLUGIN, SERVERS, serve_mysql, serve_tls
 
 from flatwater._engine import Connection
 from flatwater.engine_json import to_json
@@ -18,6 +19,8 @@ from flatwater.errors import UserError
 from flatwater.experiment.database.login import Login, Tls
 from flatwater.server import Binary, describe
 from flatwater.server.answers import rows_of
+
+pytestmark = pytest.mark.skipif(why_no_certificates() is not None, reason=str(why_no_certificates()))
 
 PLUGINS = ("caching_sha2_password", "sha256_password", "mysql_native_password")
 QUOTED = PASSWORD.replace("'", "''")

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 import tomli_w
-from dasklab import Cluster, another_build, another_version, other_flatwater
+from benchmarks.servers.cluster import Cluster
+from dasklab import another_build, another_version, other_flatwater
 from lab import MIB, Lab
 from modelledlab import summaries, write_modelled
 

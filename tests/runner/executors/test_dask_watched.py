@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dasklab import Cluster
+from benchmarks.servers.cluster import Cluster
 from lab import MIB, Lab, journal_lines
 from modelledlab import write_modelled
 

@@ -7,7 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from netlab import NetCluster, NetServer, Network, open_network, serve
+from benchmarks.servers.network import NetCluster, Network
+from netlab import NetServer, open_network, serve
 
 from flatwater.server import Binary
 

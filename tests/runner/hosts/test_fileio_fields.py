@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import tomli_w
+from benchmarks.servers.network import NetCluster
 from fileiohosts import BASE, WORKS
 from lab import Lab
-from netlab import NetCluster
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tomli_w
+from benchmarks.servers.network import NetCluster, Network
 from fileiohosts import BASE
 from lab import Lab, Ran
-from netlab import NetCluster, Network
 
 MakeDevice = Callable[..., Path]
 MakeHosts = Callable[[str], NetCluster]

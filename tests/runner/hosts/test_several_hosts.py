@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tomli_w
+from benchmarks.servers.network import NetCluster, Network
 from dasklab import another_build, another_version
 from lab import Lab
-from netlab import NetCluster, NetServer, Network
+from netlab import NetServer
 from waiting import until
 
 OLTP = {"kind": "oltp", "mode": "read_write", "rows": 1000, "connections": 5, "duration_s": 2, "warmup_s": 0.5}

@@ -19,6 +19,10 @@ TEXT_CHARACTERS_MAX = 500
 #: performance_schema counts in picoseconds.
 _PER_S = 1e12
 _TABLE = "performance_schema.events_statements_summary_by_digest"
+_SWITCHES = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('performance_schema', 'performance_schema_digests_size')"
+_SWITCH_ON = "performance_schema = ON in the option file"
+#: Why a server has no digests, whatever its settings.
+NO_DIGESTS = "the server keeps no digests of statements; MySQL does since 5.6, and MariaDB since 10.0"
 _COUNTERS = "COUNT_STAR, SUM_TIMER_WAIT, SUM_ROWS_EXAMINED, SUM_ROWS_SENT, SUM_NO_INDEX_USED, SUM_ERRORS"
 _READ = f"SELECT SCHEMA_NAME, DIGEST, {_COUNTERS} FROM {_TABLE} WHERE DIGEST IS NOT NULL"  # noqa: S608 (ours)
 _REFUSED = ("(error 1142)", "(error 1044)", "(error 1227)")
@@ -38,9 +42,12 @@ class Digests:
 def read_digests(connection: Connection) -> Digests:
     """What performance_schema has counted so far. Errors: EngineError if the connection is lost."""
     try:
-        switches = dict(_pairs(connection, "SHOW GLOBAL VARIABLES WHERE Variable_name = 'performance_schema'"))
+        switches = dict(_pairs(connection, _SWITCHES))
+        # The size of the table of digests is a variable of every server that has one, on or off.
+        if "performance_schema_digests_size" not in switches:
+            return Digests({}, _gap(NO_DIGESTS, ""))
         if switches.get("performance_schema", "OFF").upper() != "ON":
-            return Digests({}, _gap("performance_schema is off", "performance_schema = ON in the option file"))
+            return Digests({}, _gap("performance_schema is off", _SWITCH_ON))
         consumer = "SELECT NAME, ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'statements_digest'"
         if dict(_pairs(connection, consumer)).get("statements_digest") == "NO":
             return Digests({}, _gap("the consumer statements_digest of performance_schema is off", ""))
@@ -94,6 +101,15 @@ def _texts(connection: Connection, keys: list[Key]) -> dict[Key, str]:
     text = f"LEFT(DIGEST_TEXT, {TEXT_CHARACTERS_MAX})"
     rows = connection.query(f"SELECT SCHEMA_NAME, DIGEST, {text} FROM {_TABLE} WHERE DIGEST IN ({words})")  # noqa: S608
     return {(row[0] or "", row[1] or ""): " ".join((row[2] or "").split()) for row in rows if len(row) == 3}
+
+
+def without_samples(gap: Gap) -> Gap:
+    """What is said of samples that were asked for where there are no digests."""
+    remedy = gap.remedy
+    if remedy == _SWITCH_ON:
+        consumers = [f"performance_schema_consumer_events_statements_{name} = ON" for name in ("current", "history")]
+        remedy = f"{', '.join(['performance_schema = ON', *consumers])} in the option file"
+    return Gap(what="samples of statements", figures=[], why=gap.why, remedy=remedy)
 
 
 def _gap(why: str, remedy: str) -> Gap:

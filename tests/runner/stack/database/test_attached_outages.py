@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.servers.network import Network
 from lab import Lab, Running
-from netlab import Network, open_network
+from netlab import open_network
 from observelab import events, seen
 from serverlab import OLTP, ServerLab
 from watchedlab import WatchedServer
@@ -100,7 +101,7 @@ class TestAcrossANetwork:
     @pytest.fixture
     def far(self, binary: Binary, empty: Path, network: Network) -> Iterator[WatchedServer]:
         with tempfile.TemporaryDirectory(prefix="flatwater-test-") as folder, ExitStack() as ending:
-            enter = ("ip", "netns", "exec", network.space(0))
+            enter = network.enter(0)
             server = WatchedServer(binary, Path(folder), empty, through=enter, address=network.address(0))
             ending.callback(server.close)
             server.start()

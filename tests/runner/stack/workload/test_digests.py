@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import tomli_w
 from lab import Lab
-from observelab import intervals, seen, start
+from observelab import intervals, observe, seen, start
 from serverlab import ServerLab
 from watchedlab import WatchedServer
 
@@ -217,6 +217,13 @@ def test_a_server_that_keeps_no_statements_says_so(lab: Lab, make_server: MakeSe
     file = written(lab, replay(ran.out), server.url())
     refused = lab.flatwater("check", file)
     assert refused.code == 2 and "none of its statements has a sample" in refused.error
+
+
+def test_a_server_without_digests_says_that_there_are_no_samples(lab: Lab, make_server: MakeServer) -> None:
+    ran = observe(lab, make_server("--performance-schema=OFF").url(), "--samples", length="2s")
+    (gap,) = [gap for gap in ran.summary.gaps if gap.what == "samples of statements"]
+    assert ran.code == 0 and gap.why == "performance_schema is off" and "history = ON" in gap.remedy
+    assert "samples of statements" in ran.stdout + ran.stderr
 
 
 def _stderr_or_gaps(running: Any) -> str:

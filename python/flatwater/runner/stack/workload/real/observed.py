@@ -10,7 +10,7 @@ from flatwater._engine import Connection, EngineError, Run
 from flatwater.engine_json import to_json
 from flatwater.experiment import Observed
 from flatwater.probe.server.digests import DigestLooks
-from flatwater.probe.server.statements import Digests, read_digests, statements_between
+from flatwater.probe.server.statements import Digests, read_digests, statements_between, without_samples
 from flatwater.results.digests import DIGESTS, DigestFile
 from flatwater.results.observation import Gap, Statement
 from flatwater.runner.interrupt import Interrupt
@@ -75,7 +75,11 @@ class ObservedWork(Workload[Observation]):
         figures = ["workload.latency_p50_us", "workload.latency_p95_us", "workload.latency_p99_us"]
         why = "a server's counters do not tell how long each statement took"
         found = [Gap(what="latencies of statements", figures=figures, why=why)]
-        return [*found, *(gap for gap in (self._digests.gap, self._looks.gap) if gap is not None)]
+        no_digests, no_samples = self._digests.gap, self._looks.gap
+        # A server that was silent in the beginning may have told samples later.
+        if no_digests is not None and self._digests is not _SILENT and self._observed.samples:
+            no_samples = without_samples(no_digests)
+        return [*found, *(gap for gap in (no_digests, no_samples) if gap is not None)]
 
     def statements(self) -> list[Statement]:
         before = self._digests

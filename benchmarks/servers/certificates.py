@@ -1,4 +1,4 @@
-"""Certificates for tests, made by the openssl command: authorities, and what they sign."""
+"""Certificates made by the openssl command: authorities, and what they sign."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from flatwater.errors import FlatwaterError
 
+PROGRAM = "openssl"
 _CONFIG = """\
 [ca]
 default_ca = own
@@ -21,7 +22,7 @@ policy = any
 [any]
 commonName = supplied
 """
-#: A time in the past, and one that no test lives to see.
+#: A time in the past, and one that nobody lives to see.
 LONG_AGO, LATER = "20200101000000Z", "20991231235959Z"
 
 
@@ -32,13 +33,22 @@ class Pair:
     cert: Path
     key: Path
 
+    def write_old_key(self, path: Path) -> None:
+        """Writes the key, of RSA, in the form that libraries before PKCS #8 read, and today's, too."""
+        _openssl("rsa", "-traditional", "-in", self.key, "-out", path)
+
 
 def _openssl(*arguments: object) -> None:
-    program = shutil.which("openssl")
-    if program is None:
-        pytest.skip("no openssl on PATH")
-    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    if (why_not := why_no_certificates()) is not None:
+        raise FlatwaterError(why_not)
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise FlatwaterError(f"openssl: {' '.join(done.stderr.split())}")
+
+
+def why_no_certificates() -> str | None:
+    """Why no certificates can be made; None if they can."""
+    return None if shutil.which(PROGRAM) is not None else "no openssl on PATH"
 
 
 def self_signed(folder: Path, name: str, *extensions: str) -> Pair:
