@@ -94,6 +94,12 @@ def test_no_handshake_hangs_or_panics(name: str, mode: str) -> None:
         assert words in told(port, Tls(mode))  # type: ignore[arg-type]
 
 
+def test_words_of_the_protocol_in_place_of_tls_may_be_those_of_an_old_server() -> None:
+    # yaSSL 2.4.4 (MySQL 5.7.22, MariaDB 10.2.11), to a hello of TLS 1.2.
+    with played(after_request(say(packet(2, b"\xff\x13\x04#08S01Bad handshake")))) as port:
+        assert "a server that only has TLS 1.0 or 1.1" in told(port, Tls("REQUIRED"))
+
+
 def test_nothing_may_be_said_between_greeting_and_tls(pair: Pair) -> None:
     # Whoever is on the network could put an answer there, and have it taken for the server's.
     def inject(peer: socket.socket) -> None:
