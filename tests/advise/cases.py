@@ -11,7 +11,8 @@ import numpy as np
 
 from flatwater.advise.rule import Case
 from flatwater.analysis.bound import Diagnosis, Evidence, Finding
-from flatwater.analysis.bound.evidence import Cache, Database, Device, Layers, Load, Machine, Variables
+from flatwater.analysis.bound.device import Device
+from flatwater.analysis.bound.evidence import Cache, Database, Layers, Load, Machine, Variables
 from flatwater.analysis.bound.line import Line
 from flatwater.experiment import Experiment
 from flatwater.experiment import load as load_experiment

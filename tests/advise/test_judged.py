@@ -11,7 +11,8 @@ from cases import case, database, device, finding, machine
 from flatwater.advise.judged import NotJudged, not_judged
 from flatwater.advise.rule import Case
 from flatwater.advise.rules import RULES
-from flatwater.analysis.bound.evidence import Database, Device, Load, Machine, metrics_of
+from flatwater.analysis.bound.device import Device
+from flatwater.analysis.bound.evidence import Database, Load, Machine, metrics_of
 from flatwater.analysis.bound.finding import Name
 from flatwater.analysis.bound.needs import NEEDS
 from flatwater.results.observation import Gap

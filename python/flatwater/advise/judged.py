@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 from flatwater.advise.rule import Case, Rule
 from flatwater.analysis.bound import Evidence, Finding
-from flatwater.analysis.bound.evidence import Device, metrics_of
+from flatwater.analysis.bound.device import Device
+from flatwater.analysis.bound.evidence import metrics_of
 from flatwater.analysis.bound.needs import RICHER, gaps_of_bounds
 from flatwater.analysis.verdict import SAMPLES_MIN
 from flatwater.results.observation import Gap

@@ -6,7 +6,8 @@ from cases import case, database, device, experiment, finding
 from flatwater.advise.rule import Case
 from flatwater.advise.rules.slow_part import SlowPart
 from flatwater.analysis.bound import Finding
-from flatwater.analysis.bound.evidence import Layers, OwnDevice
+from flatwater.analysis.bound.device import OwnDevice
+from flatwater.analysis.bound.evidence import Layers
 from flatwater.experiment.database.placed import Other
 from flatwater.experiment.database.placement import Holding, Part
 from flatwater.experiment.storage.modelled import RaidStorage

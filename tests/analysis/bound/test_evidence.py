@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from flatwater.analysis.bound import read_evidence
-from flatwater.analysis.bound.evidence import Cache, Database, Device, Load, Machine, Variables, metrics_of
+from flatwater.analysis.bound.device import Device
+from flatwater.analysis.bound.evidence import Cache, Database, Load, Machine, Variables, metrics_of
 from flatwater.analysis.bound.line import Line
 from flatwater.errors import UserError
 from flatwater.results import Phase

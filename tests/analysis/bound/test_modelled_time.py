@@ -12,7 +12,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "advise"))
 from cases import case, database, device, experiment, load, machine
 
 from flatwater.analysis.bound import Evidence, diagnose
-from flatwater.analysis.bound.evidence import Layers, OwnDevice
+from flatwater.analysis.bound.device import OwnDevice
+from flatwater.analysis.bound.evidence import Layers
 from flatwater.analysis.bound.modelled_time import modelled_time
 from flatwater.analysis.bound.sessions import session_time
 from flatwater.experiment.database.placement import Holding

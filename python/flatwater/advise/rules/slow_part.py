@@ -6,7 +6,7 @@ from flatwater.advise.advice import Advice, Change
 from flatwater.advise.host import modelled_device
 from flatwater.advise.rule import Case, Rule
 from flatwater.analysis.bound import Evidence, Finding
-from flatwater.analysis.bound.evidence import OwnDevice
+from flatwater.analysis.bound.device import OwnDevice
 from flatwater.analysis.bound.storage_time import fullest_own, writes_wait_text
 from flatwater.analysis.bound.unloaded import unloaded
 from flatwater.analysis.bound.words import duration

@@ -7,7 +7,7 @@ from dataclasses import replace
 from flatwater.advise.advice import Advice, Change
 from flatwater.advise.host import modelled_device
 from flatwater.advise.rule import Case, Rule
-from flatwater.analysis.bound.evidence import Device
+from flatwater.analysis.bound.device import Device
 from flatwater.analysis.bound.finding import LISTED_MIN
 from flatwater.experiment.device.volume import VolumeDevice
 

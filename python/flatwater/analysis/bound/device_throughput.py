@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flatwater.analysis.bound.below import battery_text, chores_text, degraded_text, heat_text
-from flatwater.analysis.bound.evidence import Device, Evidence, OwnDevice
+from flatwater.analysis.bound.device import Device, OwnDevice
+from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.storage_time import fullest_own, own_saturated_share, saturated_share
 from flatwater.analysis.bound.words import each_second, figure, size

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
+from flatwater.analysis.bound.device import Device, OwnDevice
 from flatwater.analysis.bound.evidence import (
     Cache,
     Database,
-    Device,
     Evidence,
     Layers,
     Load,
     LoadHostUse,
     Machine,
-    OwnDevice,
     Reality,
     Variables,
     metrics_of,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flatwater.analysis.bound.evidence import Database, Device, Evidence
+from flatwater.analysis.bound.device import Device
+from flatwater.analysis.bound.evidence import Database, Evidence
 from flatwater.analysis.bound.line import Line
 from flatwater.analysis.bound.unloaded import Unloaded, unloaded
 from flatwater.experiment import ModelledStorage

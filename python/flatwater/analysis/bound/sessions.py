@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flatwater.analysis.bound.evidence import Database, Device, Evidence
+from flatwater.analysis.bound.device import Device
+from flatwater.analysis.bound.evidence import Database, Evidence
 from flatwater.analysis.bound.line import Line
 from flatwater.analysis.bound.modelled_time import ModelledTime, away_us, modelled_time
 from flatwater.experiment import Fileio, ModelledStorage, OwnStatements

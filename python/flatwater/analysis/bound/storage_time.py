@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flatwater.analysis.bound.evidence import Device, Evidence, OwnDevice
+from flatwater.analysis.bound.device import Device, OwnDevice
+from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.sessions import SATURATED, SessionTime, session_time
 
 #: From this utilisation on, a queue with random arrivals takes five times as long as one request alone (M/M/1,

@@ -44,7 +44,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RealCache:
     """The cache of a server's cell, of which only the folders and files are real."""
     Process.requests, Process.ended_well, Process.last_words = [], True, None
     monkeypatch.setattr(cache, "require_fuse", lambda: None)
-    for name in ("require_file_system", "find_server"):
+    for name in ("require_file_system", "server_of"):
         monkeypatch.setattr(ground, name, lambda *_: None)
     monkeypatch.setattr(cache, "ServedCache", Process)
     for name in ("slow", "fast"):
