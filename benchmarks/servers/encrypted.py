@@ -65,7 +65,7 @@ def logins(bench: Bench) -> tuple[tuple[str, ...], tuple[str, ...]]:
     folder.mkdir()
     has_tls = "ssl_ca" in bench.binary.options()
     with ExitStack() as stack:
-        server = stack.enter_context(serve_tls(bench.binary, folder, None, tls=has_tls))
+        server = stack.enter_context(serve_tls(bench.binary, folder, None, tls=has_tls, own=_plugins_beside(bench.binary)))
         plugins, missing = plugins_of(server)
         accounts = [_create(server, plugin, tls=has_tls) for plugin in plugins]
         if not has_tls:
@@ -89,6 +89,12 @@ def logins(bench: Bench) -> tuple[tuple[str, ...], tuple[str, ...]]:
         load,
         *behind,
     ), (*keyless, *missing)
+
+
+def _plugins_beside(binary: Binary) -> dict[str, str]:
+    """The setting with the plugins that were unpacked with a program: it looks for them in folders of the system."""
+    folder = binary.path.parent.parent / "lib" / "mysql" / "plugin"
+    return {"plugin_dir": str(folder)} if (folder / _ED25519_FILE).exists() else {}
 
 
 def plugins_of(server: TlsServer) -> tuple[list[str], list[str]]:

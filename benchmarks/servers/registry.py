@@ -128,7 +128,8 @@ SERVERS = (
         "MariaDB 11.8 of Debian 13",
         Debian(
             "trixie",
-            ("mariadb-server-core", "mariadb-client-core"),
+            # The last one has the plugins: that of ed25519 is among them.
+            ("mariadb-server-core", "mariadb-client-core", "mariadb-server"),
             # Debian 13's libraries: the system's own are older.
             libraries=(
                 *("libc6", "libaio1t64", "libcap2", "libcrypt1", "libgcc-s1", "libnuma1", "libpcre2-8-0"),
