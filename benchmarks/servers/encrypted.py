@@ -65,7 +65,9 @@ def logins(bench: Bench) -> tuple[tuple[str, ...], tuple[str, ...]]:
     folder.mkdir()
     has_tls = "ssl_ca" in bench.binary.options()
     with ExitStack() as stack:
-        server = stack.enter_context(serve_tls(bench.binary, folder, None, tls=has_tls, own=_plugins_beside(bench.binary)))
+        server = stack.enter_context(
+            serve_tls(bench.binary, folder, None, tls=has_tls, own=_plugins_beside(bench.binary))
+        )
         plugins, missing = plugins_of(server)
         accounts = [_create(server, plugin, tls=has_tls) for plugin in plugins]
         if not has_tls:
