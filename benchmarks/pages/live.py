@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from benchmarks.options import tell
+from benchmarks.pages.beside import Beside
 from benchmarks.pages.browser import browser, has_browser
 from benchmarks.pages.figures import Figure, Section
 from benchmarks.pages.server import Server, serve
@@ -38,10 +37,11 @@ last one may come half a second later, with the next event. *A new second* is fr
 viewer has it."""
 
 
-class Growing:
+class Growing(Beside):
     """A result whose journal grows by a line a second, as a run makes it."""
 
     def __init__(self, path: Path, sample: Path, lines: list[dict[str, Any]], seconds: int) -> None:
+        super().__init__()
         like = open_result(sample)
         manifest = like.manifest.model_copy(update={"status": "running"})
         text = (sample / "experiment.toml").read_text()
@@ -50,23 +50,13 @@ class Growing:
         journal = self.result.cells[0].journal
         journal.parent.mkdir(parents=True, exist_ok=True)
         self._handle = journal.open("w")
-        self._ended = threading.Event()
         #: When each second was written.
         self.written_s: list[float] = []
         for _ in range(seconds):
             self._write()
         self._handle.flush()
-        self._thread = threading.Thread(target=self._grow)
 
-    def __enter__(self) -> Growing:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._ended.set()
-        self._thread.join()
+    def _close(self) -> None:
         self._handle.close()
 
     def _write(self) -> None:
@@ -75,7 +65,7 @@ class Growing:
         self._handle.write(json.dumps(line) + "\n")
         self.written_s.append(time.perf_counter())
 
-    def _grow(self) -> None:
+    def _work(self) -> None:
         while not self._ended.wait(1.0):
             self._write()
             self._handle.flush()

@@ -71,8 +71,13 @@ def serve(folder: Path) -> Iterator[Server]:
                 raise FlatwaterError(f"flatwater serve told no address: {told.strip() or 'it ended'}")
             yield Server(port, start_s, psutil.Process(child.pid))
         finally:
-            child.send_signal(signal.SIGTERM)
-            try:
-                child.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                child.kill()
+            end(child)
+
+
+def end(child: subprocess.Popen[str]) -> None:
+    """Ends a `flatwater` as the end of a session does; one that hangs is killed."""
+    child.send_signal(signal.SIGTERM)
+    try:
+        child.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        child.kill()

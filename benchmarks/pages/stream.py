@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import selectors
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any
 
+from benchmarks.pages.beside import Beside
 from benchmarks.pages.server import PATIENCE_S
 
 
@@ -37,33 +36,24 @@ def intervals_of(data: dict[str, Any]) -> int:
     return max((one["count"] if "count" in one else 1 + len(one["steps"]) for one in data["times"]), default=0)
 
 
-class Viewers:
+class Viewers(Beside):
     """Some who watch a run. They take what they are sent and do nothing with it: their screens are elsewhere."""
 
     def __init__(self, port: int, key: str, count: int) -> None:
+        super().__init__()
         self._opened = ExitStack()
         self._selector = self._opened.enter_context(selectors.DefaultSelector())
-        self._ended = threading.Event()
         #: Bytes that each was sent.
         self.heard: dict[int, int] = {}
         for _ in range(count):
             one = self._opened.enter_context(ask_for_events(port, key))
             self._selector.register(one, selectors.EVENT_READ)
             self.heard[one.fileno()] = 0
-        self._thread = threading.Thread(target=self._take)
 
-    def __enter__(self) -> Viewers:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._ended.set()
-        self._thread.join()
+    def _close(self) -> None:
         self._opened.close()
 
-    def _take(self) -> None:
+    def _work(self) -> None:
         while not self._ended.is_set():
             for key, _ in self._selector.select(0.5):
                 one = key.fileobj

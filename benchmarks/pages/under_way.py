@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.pages.server import FLATWATER, PATIENCE_S
+from benchmarks.pages.server import FLATWATER, PATIENCE_S, end
 from benchmarks.programs.flatwater import EXPERIMENT
 from benchmarks.recording import HOT_BYTES, Case
 from flatwater.errors import FlatwaterError
@@ -75,8 +74,4 @@ def run_under_way(folder: Path, name: str, case: Case, size_bytes: int, seconds:
         try:
             yield UnderWay(result, child)
         finally:
-            child.send_signal(signal.SIGTERM)
-            try:
-                child.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                child.kill()
+            end(child)

@@ -17,6 +17,5 @@ def parts_apart(evidence: Evidence) -> frozenset[str]:
     database = evidence.experiment.database if evidence.experiment is not None else None
     holdings = [*database.other_devices.values()] if isinstance(database, InnodbModel) else []
     if isinstance(database, PlacedLayer) and evidence.database is not None:
-        held = placed(database.placement, evidence.database.own_files)
-        holdings += [holding for name, holding in held.items() if name in database.storages]
+        holdings += placed(database, evidence.database.own_files).values()
     return frozenset(part for holding in holdings for part in holding.parts)

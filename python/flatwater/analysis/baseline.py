@@ -11,17 +11,22 @@ from flatwater.analysis.thresholds import Ratio
 from flatwater.errors import UserError
 from flatwater.experiment import PlannedCell, load, make_cell
 from flatwater.experiment.named_file import require_may_open
-from flatwater.results import Series, open_result
+from flatwater.results import Result, Series, open_result
 
 
 def absent(baseline: str) -> str:
     """Why a baseline cannot be opened; empty if it can. Cells and their values are only known after the run."""
     try:
-        require_may_open(Path(baseline))
-        open_result(Path(baseline))
+        _opened(baseline)
     except UserError as error:
         return str(error)
     return ""
+
+
+def _opened(baseline: str) -> Result:
+    """Errors: UserError if it is no result, or may not be opened."""
+    require_may_open(Path(baseline))
+    return open_result(Path(baseline))
 
 
 def ratio_to(baseline: str, plan: PlannedCell, measured: Series) -> Ratio:
@@ -31,8 +36,7 @@ def ratio_to(baseline: str, plan: PlannedCell, measured: Series) -> Ratio:
     cannot be read, has no such cell, or answers another question.
     """
     try:
-        require_may_open(Path(baseline))
-        stored = open_result(Path(baseline))
+        stored = _opened(baseline)
         if stored.manifest.source != "run":
             return Ratio(why=f"{baseline} was imported: nothing tells whether it measured the same")
         partners = cells_by_set(stored).get(set_key(plan.set))

@@ -97,9 +97,10 @@ def model_effects(
     asked = [one for one in consultation.advice if one.effect is None and one.change.overrides]
     if not asked:
         return consultation
-    named = programs_of(consultation.evidence.experiment) if consultation.evidence.experiment is not None else ()
-    for field, program in () if programs else named:
-        why = f"not predicted: {field} names a program, {quote(program)}, which --trust lets run"
+    experiment = consultation.evidence.experiment
+    named = next(programs_of(experiment), None) if experiment is not None and not programs else None
+    if named is not None:
+        why = f"not predicted: {named[0]} names a program, {quote(named[1])}, which --trust lets run"
         told = [dataclasses.replace(one, no_effect=why) for one in asked]
         return _with_told(consultation, told)
     with tempfile.TemporaryDirectory(prefix="flatwater-effects-") as folder:

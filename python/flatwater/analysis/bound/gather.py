@@ -212,12 +212,11 @@ def _device(experiment: Experiment | None, layers: Layers, reader: _Reader) -> D
         return None
     kind = experiment.storage.kind if experiment is not None else "file"
     lines = reader.lines("storage", Device)
+    busy = _busy(kind, "", reader, "storage")
     if kind == "file":
-        busy = reader.line("storage", "utilisation_pct")
         return Device(kind, busy_pct=busy, **lines)
     # A card calls the share of its pages that are valid `utilisation`.
     valid = reader.line("storage", "utilisation_pct")
-    busy = _busy(kind, "", reader, "storage")
     if isinstance(experiment, Experiment) and isinstance(experiment.storage, ModelledStorage):
         busy = busier(busy, requests_busy(experiment.storage, lines.get("credits"), _requests(reader), reader.step_s))
     return Device(kind, busy_pct=busy, valid_pct=valid, **lines)
@@ -242,22 +241,21 @@ def _own_devices(experiment: Experiment | None, database: Database | None, reade
                 continue  # its file is not on this machine
             yield OwnDevice(name, holds, _own_device(kind, f"{holds.name}_", reader))
     if isinstance(asked, PlacedLayer) and database is not None:
-        held = placed(asked.placement, database.own_files)
-        for name, other in asked.others.items():
-            # Temporary files only: nothing that a bound looks at.
-            if name in held:
-                yield OwnDevice(name, held[name], _own_device(other.storage.kind, f"{name}_", reader), other)
+        # Storages with temporary files only are not among them: no bound looks at these.
+        for name, holds in placed(asked, database.own_files).items():
+            other = asked.others[name]
+            yield OwnDevice(name, holds, _own_device(other.storage.kind, f"{name}_", reader), other)
 
 
 def _own_device(kind: str, prefix: str, reader: _Reader) -> Device:
     queue = reader.line("storage", f"{prefix}queue_depth")
-    if kind == "file":
-        return Device(kind, busy_pct=reader.line("storage", f"{prefix}utilisation_pct"), queue_depth=queue)
     return Device(kind, busy_pct=_busy(kind, prefix, reader, "storage"), queue_depth=queue)
 
 
 def _busy(kind: str, prefix: str, reader: _Reader, layer: str) -> Line | None:
-    """How busy a model's busiest part is."""
+    """How busy a real device, or the busiest part of a model, is."""
+    if kind == "file":
+        return reader.line(layer, f"{prefix}utilisation_pct")
     if kind == "raid":
         # Members share the load: the array is full when the mean of them is.
         members = sorted(

@@ -191,8 +191,7 @@ class InnodbModel(PlacedLayer):
     @property
     def placed_storages(self) -> dict[str, Holding]:
         """Storage of `storages` -> what `placement` puts on it."""
-        held = placed(self.placement, self.own_files)
-        return {name: holding for name, holding in held.items() if name in self.storages}
+        return placed(self, self.own_files)
 
     @property
     def own_files(self) -> OwnFiles:

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from flatwater.errors import UserError
 from flatwater.experiment.database.lineage import engine_generation
-from flatwater.experiment.database.placed import Placement
+from flatwater.experiment.database.placed import PlacedLayer, Placement
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.problem import Problem
 
@@ -102,9 +102,9 @@ def held(parts: Mapping[Part, str | None], tables: Mapping[str, str | None]) -> 
     }
 
 
-def placed(placement: Placement, own: OwnFiles) -> dict[str, Holding]:
-    """Storage of `database.storages` -> the parts and tables of a server that are on it, by the model's names."""
-    items = placement.items
+def placed(database: PlacedLayer, own: OwnFiles) -> dict[str, Holding]:
+    """Storage of `storages` -> the parts and tables of a server that are on it, by the model's names."""
+    placement, items = database.placement, database.placement.items
     system = items.get("system_tablespace")
     parts: dict[Part, str | None] = {
         "log": items.get("redo_log"),
@@ -112,7 +112,8 @@ def placed(placement: Placement, own: OwnFiles) -> dict[str, Holding]:
         "binlog": items.get("binary_log"),
     }
     undo = items.get("undo_logs", None if own.undo_logs else system)
-    return held(parts, {**placement.placed_tables, **({_UNDO: undo} if undo is not None else {})})
+    found = held(parts, {**placement.placed_tables, **({_UNDO: undo} if undo is not None else {})})
+    return {name: holding for name, holding in found.items() if name in database.storages}
 
 
 def not_modelled(generation: str, placement: Placement, own: OwnFiles) -> dict[str, tuple[str, str]]:

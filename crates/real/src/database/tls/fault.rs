@@ -57,15 +57,15 @@ fn refused(error: &Error, tls: &Tls, address: &Address, version: &str) -> Cause 
             Cause::new(format!("{server} speaks no TLS that flatwater speaks: {}", told(&format!("{what:?}"))), OLD)
         }
         Error::General(what) => Cause::new(format!("TLS with {server}: {}", told(what)), OLD),
-        // The yaSSL of some servers answers a hello of TLS 1.2 in words of MySQL's protocol: "Bad handshake".
-        Error::InvalidMessage(what) => Cause::new(
-            format!("{server} offers TLS, and what it says is none: {}", told(&format!("{what:?}"))),
-            format!("{OLD}; or is something between this machine and the server?"),
-        ),
-        other => Cause::new(
-            format!("{server} offers TLS, and what it says is none: {}", told(&other.to_string())),
-            "is something between this machine and the server? database.ssl_mode = \"DISABLED\" does without TLS",
-        ),
+        other => {
+            let between = "is something between this machine and the server?";
+            let hint = match other {
+                // The yaSSL of some servers answers a hello of TLS 1.2 in words of MySQL's protocol: "Bad handshake".
+                Error::InvalidMessage(_) => format!("{OLD}; or {between}"),
+                _ => format!("{between} database.ssl_mode = \"DISABLED\" does without TLS"),
+            };
+            Cause::new(format!("{server} offers TLS, and what it says is none: {}", told(&other.to_string())), hint)
+        }
     }
 }
 
