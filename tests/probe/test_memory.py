@@ -17,7 +17,7 @@ def test_bytes_of_this_machine() -> None:
 def test_what_is_swapped_is_counted_since_the_last_look(monkeypatch: pytest.MonkeyPatch) -> None:
     told = iter(["nr_free_pages 7\npswpin 100\npswpout 20\n", "nr_free_pages 7\npswpin 101\npswpout 20\n"])
     at = iter([1.0, 3.0])
-    monkeypatch.setattr("flatwater.probe.memory.Path.read_text", lambda _: next(told))
+    monkeypatch.setattr("flatwater.probe.memory.read_text", lambda _: next(told))
     monkeypatch.setattr("flatwater.probe.memory.time.monotonic", lambda: next(at))
     monkeypatch.setattr("flatwater.probe.memory.os.sysconf", lambda _: 4096)
     assert SwapProbe().sample() == {
@@ -30,5 +30,5 @@ def test_no_series_where_the_kernel_tells_nothing(monkeypatch: pytest.MonkeyPatc
     def missing(_: object) -> str:
         raise FileNotFoundError
 
-    monkeypatch.setattr("flatwater.probe.memory.Path.read_text", missing)
+    monkeypatch.setattr("flatwater.probe.memory.read_text", missing)
     assert SwapProbe().sample() == {}

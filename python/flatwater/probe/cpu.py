@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 from flatwater.probe.descendants import Descendants
+from flatwater.probe.proc import read_text
 from flatwater.probe.run_queue import RunQueue
 
 #: Fields of the `cpu` line, proc(5); guest time is already inside user time.
@@ -23,7 +23,7 @@ class CpuProbe:
         self._descendants = Descendants()
 
     def _read(self) -> tuple[dict[str, int], float, float]:
-        first = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+        first = read_text("/proc/stat").split("\n", 1)[0].split()[1:]
         ticks = dict(zip(_FIELDS, map(int, first), strict=False))
         own = os.times()
         return ticks, own.user + own.system, time.monotonic()

@@ -9,6 +9,8 @@ import os
 import time
 from pathlib import Path
 
+from flatwater.probe.proc import read_text, threads_of
+
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 #: Fields of /proc/PID/stat after the name, proc(5): utime and stime.
 _USER, _SYSTEM = 11, 12
@@ -43,7 +45,7 @@ def _read(pid: int) -> dict[int, int] | None:
         child = pending.pop()
         try:
             # The name may contain spaces and brackets.
-            fields = (Path("/proc") / str(child) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            fields = read_text(f"/proc/{child}/stat").rpartition(")")[2].split()
             found[child] = int(fields[_USER]) + int(fields[_SYSTEM])
         except (OSError, ValueError, IndexError):
             continue
@@ -55,8 +57,8 @@ def _children(pid: int) -> list[int]:
     """Children of all threads of a process: each thread lists those that it started."""
     found: list[int] = []
     try:
-        for thread in (Path("/proc") / str(pid) / "task").iterdir():
-            found += map(int, (thread / "children").read_text().split())
+        for thread in threads_of(pid):
+            found += map(int, read_text(f"/proc/{pid}/task/{thread}/children").split())
     except (OSError, ValueError):
         return found
     return found

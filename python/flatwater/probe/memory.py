@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
+
+from flatwater.probe.proc import read_text
 
 _SERIES = {
     "MemAvailable": "machine.memory_available_bytes",
@@ -22,7 +23,7 @@ class MemoryProbe:
     def sample(self) -> dict[str, float]:
         """`machine.memory_*_bytes` now."""
         found = {}
-        for line in Path("/proc/meminfo").read_text().splitlines():
+        for line in read_text("/proc/meminfo").splitlines():
             name, _, rest = line.partition(":")
             if name in _SERIES:
                 found[_SERIES[name]] = float(rest.split()[0]) * 1024
@@ -39,7 +40,7 @@ class SwapProbe:
     def _read(self) -> tuple[float, dict[str, int]]:
         found = {}
         try:
-            lines = Path("/proc/vmstat").read_text().splitlines()
+            lines = read_text("/proc/vmstat").splitlines()
         except OSError:
             lines = []
         for line in lines:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
-_FOLDER = Path("/proc/pressure")
+from flatwater.probe.proc import read_text
+
+_FOLDER = "/proc/pressure"
 #: Kernels without PSI, and containers that hide it, have no such files.
 _FILES = (("cpu", "some"), ("io", "some"), ("io", "full"), ("memory", "some"), ("memory", "full"))
 
@@ -20,7 +21,7 @@ class PressureProbe:
         totals = {}
         for resource in ("cpu", "io", "memory"):
             try:
-                lines = (_FOLDER / resource).read_text().splitlines()
+                lines = read_text(f"{_FOLDER}/{resource}").splitlines()
             except OSError:
                 continue
             for line in lines:

@@ -6,10 +6,10 @@ The second figure of that file is the time that a thread spent on a run queue, i
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable
-from pathlib import Path
+
+from flatwater.probe.proc import read_text, threads_of
 
 _WAITED = 1
 
@@ -37,12 +37,12 @@ def _read(pids: Iterable[int]) -> dict[tuple[int, int], int]:
     found = {}
     for pid in pids:
         try:
-            threads = os.listdir(Path("/proc") / str(pid) / "task")  # noqa: PTH208 (names are enough)
+            threads = threads_of(pid)
         except OSError:
             continue
         for thread in threads:
             try:
-                fields = (Path("/proc") / str(pid) / "task" / thread / "schedstat").read_text().split()
+                fields = read_text(f"/proc/{pid}/task/{thread}/schedstat").split()
                 found[pid, int(thread)] = int(fields[_WAITED])
             except (OSError, ValueError, IndexError):
                 continue

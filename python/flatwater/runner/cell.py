@@ -280,9 +280,11 @@ class CellRunner:
             if interval is None or (stop_by is not None and not _has_news(interval)):
                 continue
             start_s, end_s = interval["start_s"], interval["end_s"]
-            # The figures of a short last interval are noise. But it counts if something failed in it, or if it drained.
+            # The figures of a short last interval are noise. But it counts if something failed in it, or if it drained,
+            # or if it holds the last statements of a log, each of which is accounted for.
             short = end_s - start_s < self._experiment.record.interval_s / 2
-            if short and schedule is not None and stop_by is None and run.failure() is None:
+            needed = isinstance(self._experiment.workload, QueryLog) and _has_work(interval)
+            if short and not needed and schedule is not None and stop_by is None and run.failure() is None:
                 continue
             phase, length_s = (DRAIN, None) if stop_by is not None else phase_of(start_s)
             if phase != shown:
@@ -325,6 +327,11 @@ def _one_of(workload: Timing) -> str:
     if isinstance(workload, Fileio):
         return "request"
     return "statement" if isinstance(workload, QueryLog) else "transaction"
+
+
+def _has_work(interval: Interval) -> bool:
+    """Whether anything was done in an interval."""
+    return any(done for done, _, _ in interval["totals"].values())
 
 
 def _has_news(interval: Interval) -> bool:

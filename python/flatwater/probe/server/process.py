@@ -6,8 +6,8 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from flatwater.probe.proc import read_text
 from flatwater.probe.run_queue import RunQueue
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -54,7 +54,7 @@ class Processes:
         found = {}
         for pid in pids:
             try:
-                text = (Path("/proc") / str(pid) / "stat").read_text(errors="replace")
+                text = read_text(f"/proc/{pid}/stat")
             except OSError:
                 return {}
             # The name may hold spaces and brackets.

@@ -11,7 +11,6 @@ parent trace its children. Without the right there are no figures.
 
 from __future__ import annotations
 
-import os
 import platform
 import random
 import threading
@@ -19,9 +18,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
+from flatwater.probe.proc import read_text, threads_of
 from flatwater.server import is_stopped
 
 State = Literal["network", "reading", "syncing", "waiting"]
@@ -133,12 +132,11 @@ class Sessions:
     def _threads_of(self, pid: int) -> list[tuple[_Thread, State | None]]:
         """Every thread of a process with its state: None for a thread that runs, or is in another system call."""
         found: list[tuple[_Thread, State | None]] = []
-        folder = Path("/proc") / str(pid) / "task"
         if is_stopped(pid):
             return []  # a frozen server's threads wait for nothing but its thaw
         try:
-            for thread in os.listdir(folder):  # noqa: PTH208 (names are enough)
-                call = (folder / thread / "syscall").read_text().partition(" ")[0]
+            for thread in threads_of(pid):
+                call = read_text(f"/proc/{pid}/task/{thread}/syscall").partition(" ")[0]
                 found.append(((pid, thread), self._calls.get(call)))
         except OSError:
             # The process has ended, or may not be traced.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flatwater.probe.proc import read_text
 from flatwater.probe.server import Reading, ServerProbe
 from flatwater.runner.stack.database.real.outages import News, Outages
 from flatwater.runner.stack.database.real.work import Done, done_between
@@ -147,7 +147,6 @@ class _ServerThread:
         if pid is None or thread is None:
             return None
         try:
-            text = (Path("/proc") / str(pid) / "task" / str(thread) / "schedstat").read_text()
-            return thread, int(text.split()[0])
+            return thread, int(read_text(f"/proc/{pid}/task/{thread}/schedstat").split()[0])
         except (OSError, ValueError, IndexError):
             return None
