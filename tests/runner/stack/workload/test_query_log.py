@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import signal
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,15 @@ from typing import Any
 import pytest
 from lab import Ran
 from serverlab import Foreign, ServerLab
+
+from flatwater._engine import Run
+from flatwater.experiment import load
+from flatwater.plan.server import RealDatabase
+from flatwater.results import open_result
+from flatwater.runner.progress import start_reporter
+from flatwater.runner.stack.layers.running import Running
+from flatwater.runner.stack.workload.real.transactions import TransactionsOnServers
+from flatwater.runner.sweep import run_experiment
 
 SCHEMA = "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(30));\nINSERT INTO t VALUES (1, 'one'), (2, 'two');\n"
 #: The second of each statement, its connection, and its text.
@@ -191,6 +201,38 @@ def test_it_ends_with_its_log_or_tells_how_much_was_left(servers: ServerLab, tmp
     (told,) = [warning for warning in cut.summary.warnings if "not replayed" in warning]
     # A busy machine ends it a moment later.
     assert "s of its 2 s were" in told and "the last 0 s" not in told and "workload.duration_s" in told
+
+
+class EndsAtOnce:
+    """A run whose last interval is over a moment after it began: a machine without time to spare gave it no more."""
+
+    def __init__(self, run: Running) -> None:
+        self._run = run
+
+    def next_interval(self, timeout_s: float) -> Any:
+        interval = self._run.next_interval(timeout_s)
+        # The log's first statements are done at its start, the last ones at its end.
+        if interval is not None and interval["start_s"] > 0 and any(done for done, *_ in interval["totals"].values()):
+            return interval | {"start_s": interval["end_s"] - 0.01}
+        return interval
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._run, name)
+
+
+def test_the_last_statements_count_in_however_short_an_interval(
+    servers: ServerLab, tmp_path: Path, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(self: TransactionsOnServers, plan: RealDatabase, after: Run | None = None) -> EndsAtOnce:
+        return EndsAtOnce(as_it_is(self, plan, after))
+
+    as_it_is = TransactionsOnServers.start
+    monkeypatch.setattr(TransactionsOnServers, "start", start)
+    file = servers.write(replay(general(tmp_path), setup_file=schema, allow_writes=True), interval_s=0.5)
+    outcome = run_experiment(load(file), tmp_path / "out", start_reporter(io.StringIO()), lambda *_: None)
+    assert outcome.status == "complete"
+    summary = open_result(tmp_path / "out").cells[0].summary
+    assert summary is not None and summary.operations == 5
 
 
 class TestSchemas:
