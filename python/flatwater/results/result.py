@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -44,7 +46,7 @@ ELSEWHERE = "elsewhere.json"
 SET_ASIDE = "set-aside"
 
 #: Every file that flatwater keeps in the folder of a cell, and what a kill leaves of a file that was being written.
-CELL_FILES = (
+_CELL_FILES = (
     "journal.jsonl",
     "summary.json",
     EARLIER,
@@ -55,6 +57,12 @@ CELL_FILES = (
     "histograms-[0-9]*.parquet",
     ".flatwater-*",
 )
+_CELL_FILE = re.compile("|".join(map(translate, _CELL_FILES)))
+
+
+def is_cell_file(name: str) -> bool:
+    """Whether a file of this name in the folder of a cell is flatwater's."""
+    return _CELL_FILE.match(name) is not None
 
 
 @dataclass
@@ -91,7 +99,7 @@ class Cell:
         text = self.given_name or ", ".join(f"{name.split('.')[-1]} {value}" for name, value in self.set.items())
         return (text or self.result.manifest.name) + (f" (repeat {self.plan.repeat + 1})" if self.plan.repeat else "")
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """Where the files of the cell are while the run is under way; a complete result has merged them and has no such
         folder.
@@ -225,7 +233,7 @@ class Result:
             head["agreement"] = self.agreement.model_dump(mode="json")
         write_atomic(self.path / "summary.json", _json_pieces(head, "cells", (_summary_text(cell) for cell in done)))
         if status == "complete" and done:
-            files = [path for cell in done for path in sorted(cell.folder.glob("*.parquet"))]
+            files = [cell.folder / name for cell in done for name in _parts_in(cell.folder)]
             for name, order in (("series", "cell, layer, metric, time_s"), ("histograms", "cell, kind, time_s")):
                 parts = [path for path in files if path.name.startswith(f"{name}-")]
                 merge_parts(parts, self.path / f"{name}.parquet", order)
@@ -246,10 +254,20 @@ def remove_cell(folder: Path) -> None:
     with suppress(OSError):
         if folder.is_symlink():
             return
-        for entry in folder.iterdir():
-            if any(fnmatchcase(entry.name, pattern) for pattern in CELL_FILES) and not entry.is_dir():
-                entry.unlink()
+        with os.scandir(folder) as entries:
+            ours = [entry.path for entry in entries if is_cell_file(entry.name) and not entry.is_dir()]
+        # Not pathlib: a large sweep has tens of thousands of them.
+        for path in ours:
+            os.unlink(path)  # noqa: PTH108
         folder.rmdir()
+
+
+def _parts_in(folder: Path) -> list[str]:
+    """The names of a sealed cell's Parquet files, in their order; none of a cell that left no folder."""
+    try:
+        return sorted(name for name in os.listdir(folder) if name.endswith(".parquet"))  # noqa: PTH208
+    except FileNotFoundError:
+        return []
 
 
 def _summary_text(cell: Cell) -> str:

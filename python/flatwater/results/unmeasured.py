@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from fnmatch import fnmatchcase
 from itertools import count
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from flatwater.owned import is_random_name
 from flatwater.results.journal_phases import phases_of_journal
 from flatwater.results.lock import LOCK
 from flatwater.results.phases import measured_s
-from flatwater.results.result import CELL_FILES, EARLIER, SET_ASIDE, remove_cell
+from flatwater.results.result import EARLIER, SET_ASIDE, is_cell_file, remove_cell
 from flatwater.results.schema import CellSummary, Manifest
 from flatwater.results.started import STARTED, UPLOAD
 from flatwater.results.stored import read_json, validate
@@ -79,7 +78,7 @@ def _is_unmeasured_cell(cell: Path) -> bool:
     names = {entry.name for entry in cell.iterdir() if entry.is_file() and not entry.is_symlink()}
     if EARLIER in names or len(names) < sum(1 for _ in cell.iterdir()):
         return False
-    if not all(any(fnmatchcase(name, pattern) for pattern in CELL_FILES) for name in names):
+    if not all(map(is_cell_file, names)):
         return False
     if "summary.json" in names:
         summary = validate(CellSummary, read_json(cell / "summary.json"), cell)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 
 from flatwater.owned import is_random_name
 from flatwater.results.collection import INDEX
 from flatwater.results.lock import LOCK
-from flatwater.results.result import CELL_FILES
+from flatwater.results.result import is_cell_file
 from flatwater.results.started import STARTED, UPLOAD
 from flatwater.results.tags import TAGS
 
@@ -43,7 +42,7 @@ def belongs(name: str) -> bool:
     if name in _SMALL or name in _LARGE:
         return True
     match = _CELL.fullmatch(name)
-    return match is not None and any(fnmatchcase(match["file"], pattern) for pattern in CELL_FILES)
+    return match is not None and is_cell_file(match["file"])
 
 
 def is_small(name: str) -> bool:
