@@ -1,7 +1,7 @@
 """The files of /proc, at the cost of a few system calls each.
 
-Probes read hundreds of them every second beside a load on all processors. With `pathlib` most of the time went into
-making paths: 45 us a file, and 6 us so (MySQL 5.7 under a load, one reading of its 37 threads).
+Probes read hundreds of them every second beside a load on all processors. With `pathlib` two thirds of the time went
+into making paths and files in Python: 22 us of CPU for `schedstat`, and 7 us without (one core of an AMD EPYC).
 """
 
 from __future__ import annotations
