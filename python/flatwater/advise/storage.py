@@ -6,6 +6,7 @@ from flatwater.advise.advice import Elsewhere
 from flatwater.advise.host import medium, storage_facts
 from flatwater.advise.rule import Case
 from flatwater.analysis.bound import Evidence
+from flatwater.analysis.bound.storage_time import writes_wait_text
 from flatwater.analysis.bound.words import percent
 
 #: A device that is busy for less than half of its time can do what it does twice. A real device counts as busy while
@@ -33,9 +34,11 @@ def on_flash(case: Case) -> bool:
 
 
 def device_idles(evidence: Evidence) -> bool:
-    """Whether the device is known to have had nothing to do for most of the time."""
+    """Whether the device is known to have had nothing to do for most of the time, and pages can be written to it at
+    once: not where the doublewrite buffer keeps them waiting on a busier device of its own.
+    """
     device = evidence.device
-    if device is None or device.busy_pct is None:
+    if device is None or device.busy_pct is None or writes_wait_text(evidence) is not None:
         return False
     # A card whose collector keeps writes waiting has no room for more of them, however busy its cells are.
     collected = device.gc_share_pct.mean if device.gc_share_pct is not None else 0.0

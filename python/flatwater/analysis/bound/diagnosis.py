@@ -89,7 +89,7 @@ def decide(evidence: Evidence, bounds: Iterable[Find]) -> Diagnosis:
         return Diagnosis(NOT_TOLD, None, (), "no request ended while it was measured")
     found = [finding for find in bounds if (finding := find(evidence)) is not None]
     # The sort is stable: the registry's order decides between equal shares, to the percent in which they are printed.
-    ranked = _causes_first(sorted(found, key=lambda one: -round(one.share, 2)), evidence)
+    ranked = _waits_first(_causes_first(sorted(found, key=lambda one: -round(one.share, 2)), evidence))
     served = next((one for one in ranked if one.name == "rate asked" and one.share >= SERVED_MIN), None)
     if served is not None:
         # Where time was spent holds nothing back that was served.
@@ -98,6 +98,20 @@ def decide(evidence: Evidence, bounds: Iterable[Find]) -> Diagnosis:
         why = "no bound explains a quarter of the run" if ranked else "what was recorded shows no bound"
         return Diagnosis(NOT_TOLD, None, tuple(ranked), why)
     return Diagnosis(ranked[0].name, ranked[0], tuple(ranked[1:]))
+
+
+def _waits_first(ranked: list[Finding]) -> list[Finding]:
+    """Where the device is full for no less of the time than pages are dirty up to their limit, what sessions wait for
+    stands before that limit: it stops no session, and the server cannot flush faster than the device writes.
+    """
+    limit = next((one for one in ranked if one.name == "dirty limit"), None)
+    full = next((one for one in ranked if one.name == "device throughput"), None)
+    if limit is None or full is None or ranked.index(full) > ranked.index(limit):
+        return ranked
+    rest = [one for one in ranked if one is not limit]
+    waits = (place for place, one in enumerate(rest, 1) if one.of == "time" and one.share >= MAIN_MIN)
+    place = max(waits, default=0)
+    return [*rest[:place], limit, *rest[place:]] if place > ranked.index(limit) else ranked
 
 
 def _causes_first(ranked: list[Finding], evidence: Evidence) -> list[Finding]:

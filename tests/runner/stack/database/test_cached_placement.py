@@ -52,7 +52,7 @@ def test_the_part_is_behind_the_cache(servers: ServerLab, places: dict[str, Path
     behind, plain = ran.cells
     told = behind["layers"]["storage slow"]
     assert "behind a flash cache" in told and "table sbtest1" in told
-    assert "storage.slow_utilisation_pct" in behind["metrics"]
+    assert "storage.slow_utilisation_pct" in behind["metrics"], sorted(behind["metrics"])
     assert "storage.slow_cache_dirty_blocks" in behind["metrics"] and "cache.dirty_blocks" not in behind["metrics"]
     assert "behind a flash cache" not in plain["layers"]["storage slow"]
     assert "storage.slow_cache_dirty_blocks" not in plain["metrics"]
