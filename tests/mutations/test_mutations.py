@@ -31,9 +31,9 @@ def mutate(mutation: Mutation, copy: Path) -> None:
 
 
 def unseen(tests: Sequence[str], told: str, failed: re.Pattern[str]) -> list[str]:
-    """The tests that are not among those that failed; a test that has cases is one of which any case fails."""
+    """The tests that are not among those that failed. Of a test that is named without its cases, any case may fail."""
     names = {found[1] for found in failed.finditer(told)}
-    return [test for test in tests if not any(name.partition("[")[0] == test for name in names)]
+    return [test for test in tests if not any(test in (name, name.partition("[")[0]) for name in names)]
 
 
 def _first_of_each_file(mutations: Sequence[Mutation]) -> list[object]:

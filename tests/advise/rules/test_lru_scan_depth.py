@@ -5,6 +5,8 @@ from cases import case, database, device, finding
 
 from flatwater.advise.rule import Case
 from flatwater.advise.rules.lru_scan_depth import LruScanDepth
+from flatwater.analysis.bound.device import OwnDevice
+from flatwater.experiment.database.placement import Holding
 
 NO_PAGES = finding("free pages", 0.4, "no page was free")
 
@@ -16,12 +18,14 @@ def run(
     reads: float = 20_000,
     busy: float = 30,
     bound: str = "",
+    doublewrite: float = 0,
 ) -> Case:
     settings = {"innodb_lru_scan_depth": depth, "innodb_buffer_pool_instances": instances}
     return case(
         finding(bound) if bound else NO_PAGES,
         database=database(server, settings, pages_read_per_s=reads),
         device=device(busy_pct=busy),
+        own_devices=(OwnDevice("disk-7200", Holding(("doublewrite",)), device("hdd", busy_pct=doublewrite)),),
     )
 
 
@@ -37,6 +41,8 @@ def test_silent_where_the_cleaner_frees_enough_or_the_device_is_busy() -> None:
     rule = LruScanDepth()
     assert rule.advise(run(reads=8000)) is None, "1,000 for each instance"
     assert rule.advise(run(busy=80)) is None
+    assert rule.advise(run(busy=5, doublewrite=80)) is None, "each page is written to the doublewrite buffer first"
+    assert rule.advise(run(busy=5, doublewrite=20)) is not None
     assert rule.advise(run(bound="CPU")) is None
     assert rule.advise(run("mariadb 10.11.6")) is None, "its cleaner does not work once a second"
     assert rule.advise(run("mysql 5.5.62")) is None, "it has no such setting"

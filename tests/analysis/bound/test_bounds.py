@@ -327,6 +327,26 @@ def test_of_equal_shares_the_cause_stands_first(tmp_path: Path) -> None:
     assert decide(quiet, [lambda _: second, lambda _: first]).name == "CPU"
 
 
+@pytest.mark.parametrize(
+    ("full", "ranked"),
+    [
+        (1.0, ["device throughput", "cache misses", "dirty limit", "CPU"]),
+        (0.5, ["dirty limit", "cache misses", "device throughput", "CPU"]),
+    ],
+)
+def test_what_sessions_wait_for_stands_before_a_limit_that_a_full_device_keeps(
+    tmp_path: Path, full: float, ranked: list[str]
+) -> None:
+    found = [
+        Finding("dirty limit", 0.9, "seconds", ()),
+        Finding("device throughput", full, "seconds", ()),
+        Finding("cache misses", 0.8, "time", ()),
+        Finding("CPU", 0.1, "time", ()),
+    ]
+    told = decide(evidence(tmp_path, QUIET), [lambda _, one=one: one for one in found])
+    assert [one.name for one in told.findings] == ranked
+
+
 def test_the_page_has_every_bound_in_the_registry_s_order() -> None:
     page = (Path(__file__).parents[3] / "docs" / "diagnosis.md").read_text()
     rows = re.findall(r"^\| \*\*([^*]+)\*\* \|", page, re.MULTILINE)
