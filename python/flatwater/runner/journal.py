@@ -137,10 +137,12 @@ class Journal:
         # A series of a modelled layer above the storage has the name of its layer already.
         metrics |= {name if "." in name else f"storage.{name}": value for name, value in interval["storage"].items()}
         _add_throughput(metrics, self._unit)
+        sampled: dict[str, float] = {}
         for probe in self.probes:
-            for name, value in probe.sample().items():
-                # Hosts that make the load tell of themselves what a probe tells of this machine.
-                metrics.setdefault(name, value)
+            # A later probe is of a lower layer: a served device tells of itself what a disk tells of its mount.
+            sampled |= probe.sample()
+        # Hosts that make the load tell of themselves what a probe tells of this machine.
+        metrics = sampled | metrics
         # Rounded as they are written, so that the analysis now and a later one use the same values.
         metrics = {name: float(f"{value:.7g}") for name, value in metrics.items()}
         self._write(
