@@ -59,7 +59,7 @@ def _opened(parts: list[Path]) -> Iterator[list[str]]:
     above = os.path.commonpath([part.parent for part in parts])
     folder = os.open(above, FOLDER_FLAGS)
     try:
-        yield [f"/proc/self/fd/{folder}/{os.path.relpath(part, above)}" for part in parts]
+        yield [f"/proc/self/fd/{folder}/{part.relative_to(above)}" for part in parts]
     finally:
         os.close(folder)
 
