@@ -82,6 +82,26 @@ def test_each_instance_has_its_throughput(tmp_path: Path) -> None:
     assert own == {"workload.instance0_throughput": 180.0, "workload.instance1_throughput": 60.0}
 
 
+class Fixed:
+    """A probe that gives the same series each time."""
+
+    def __init__(self, **series: float) -> None:
+        self._series = {f"storage.{name}": value for name, value in series.items()}
+
+    def sample(self) -> dict[str, float]:
+        return self._series
+
+
+def test_of_two_probes_the_lower_layer_s_counts_and_what_the_run_tells_before_both(tmp_path: Path) -> None:
+    mount, card = Fixed(utilisation_pct=3.0, queue_depth=2.0, lag=1.0), Fixed(utilisation_pct=75.0, lag=1.0)
+    with Journal(tmp_path / "journal.jsonl", "IOPS", durable=False) as journal:
+        journal.probes = [mount, card]
+        told = {**interval(0.0, 1.0), "storage": {"lag": 9.0}}
+        metrics = journal.interval(told, 0.0, "measure")  # type: ignore[arg-type]
+    stored = {name: value for name, value in metrics.items() if name.startswith("storage.")}
+    assert stored == {"storage.utilisation_pct": 75.0, "storage.queue_depth": 2.0, "storage.lag": 9.0}
+
+
 def test_counters_are_summed_over_the_measured_phase(tmp_path: Path) -> None:
     for _ in range(2):
         journal = append(tmp_path / "journal.jsonl", "tps")
