@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from flatwater.runner.stack.served.trimming import trim_free_space
 
 MIB = 1 << 20
 DEVICE = 1024 * MIB
+#: It writes all that it needs at once, and discards nothing.
+MAKER = ["mkfs.ext4", "-qF", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"]
 
 
 @pytest.fixture
@@ -26,6 +30,36 @@ def trims(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
     monkeypatch.setattr(trimming, "_trim", trim)
     return found
+
+
+@pytest.fixture
+def ext4(tmp_path: Path, as_root: None) -> Iterator[tuple[Path, Path]]:
+    """A file system on a device of which every block was written: its folder, and the file below it."""
+    file, folder = tmp_path / "device", tmp_path / "volume"
+    folder.mkdir()
+    with file.open("wb") as made:
+        os.posix_fallocate(made.fileno(), 0, DEVICE)
+    subprocess.run([*MAKER, str(file)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(file), str(folder)], check=True)
+    yield folder, file
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def held_bytes(file: Path) -> int:
+    os.sync()
+    return file.stat().st_blocks * 512
+
+
+@pytest.mark.parametrize("share", [0.95, 0.75, 0.5])
+def test_a_device_holds_as_much_as_asked(ext4: tuple[Path, Path], share: float) -> None:
+    """Whatever the kernel makes of the length of a range."""
+    folder, file = ext4
+    (folder / "kept").write_bytes(os.urandom(100 * MIB))
+    trim_free_space(folder, DEVICE, int(share * DEVICE), lambda: False)
+    assert held_bytes(file) / DEVICE == pytest.approx(share, abs=0.01)
+    trim_free_space(folder, DEVICE, None, lambda: False)
+    assert 100 * MIB < held_bytes(file) < 0.3 * DEVICE
+    assert [entry.name for entry in folder.iterdir() if entry.name != "lost+found"] == ["kept"]
 
 
 def test_all_free_space_is_one_trim(trims: list[tuple[int, int]], tmp_path: Path) -> None:

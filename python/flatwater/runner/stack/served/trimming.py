@@ -39,11 +39,13 @@ def trim_free_space(folder: Path, device_bytes: int, held_bytes: int | None, sto
             with suppress(OSError):
                 _trim(descriptor, 0, device_bytes)
             return
-        excess, step = device_bytes - held_bytes, max(_BLOCK, device_bytes // _STEPS // _BLOCK * _BLOCK)
+        # A power of two, so that no step is in two block groups.
+        excess, step = device_bytes - held_bytes, 1 << max(_BLOCK, device_bytes // _STEPS).bit_length() - 1
+        counted = _Newly(step, os.fstatvfs(descriptor).f_bsize)
         for begin in range((device_bytes - 1) // step * step, -1, -step):
             if stop():
                 raise Interrupted("interrupted while the device was being trimmed")
-            excess -= _trim(descriptor, begin, step)
+            excess -= counted.of(begin, _trim(descriptor, begin, step))
             if excess <= 0:
                 return
     except OSError as error:
@@ -53,6 +55,28 @@ def trim_free_space(folder: Path, device_bytes: int, held_bytes: int | None, sto
     if excess > step:
         what = f"the file system and the data take {print_size(held_bytes + excess)} of the device, more than asked"
         raise FlatwaterError(what, where="storage.occupied_pct", hint="a larger share, or a larger capacity_scale")
+
+
+class _Newly:
+    """Of the bytes that each step trimmed, those that no step before it did.
+
+    Linux 6.18 trims ext4 from the begin of a range to the end of its block group, whatever the length is. So a step
+    trims, and counts, what the steps behind it in the group did.
+    """
+
+    def __init__(self, step: int, block_bytes: int) -> None:
+        self._step = step
+        #: One block is the bitmap of a group (Documentation/filesystems/ext4/blockgroup.rst of Linux).
+        self._group = 8 * block_bytes**2
+        self._goes_on, self._before = False, 0
+
+    def of(self, begin: int, trimmed: int) -> int:
+        """The steps come from the end of the device to its begin."""
+        self._goes_on |= trimmed > self._step
+        if (begin + self._step) % self._group == 0:
+            self._before = 0
+        before, self._before = self._before, trimmed
+        return max(0, trimmed - before) if self._goes_on else trimmed
 
 
 def _trim(descriptor: int, offset: int, length: int) -> int:
