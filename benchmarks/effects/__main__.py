@@ -82,6 +82,8 @@ def _table(options: argparse.Namespace) -> str:
     there = [kept / server.name / name for server in SERVERS for name in NAMES]
     compared = [_compared(folder) for folder in there if (folder / _PLAN).exists()]
     compared = [one for one in compared if one.effects or one.failed]
+    if not any(one.effects for one in compared):
+        return page(compared)
     drawn = export_figure(
         scatter([(one.title, one.effects) for one in compared]), options.out.parent / "pictures", "svg"
     )
