@@ -182,7 +182,8 @@ class TestFaults:
         asked = {"mode": "rndrd", "direct": False, "rate_per_s": 4000, "duration_s": 1.8, "engine": engine}
         ran = lab.go(asked, {"fault": stall})
         assert ran.cell["verdict"] == "stalls", ran.cell["verdict_text"]
-        (stalled,) = ran.cell["stalls"]
+        # A busy machine can stall the run once more at another time, and the verdict is right to say so.
+        stalled = max(ran.cell["stalls"], key=lambda stall: stall["length_s"])
         assert stalled["length_s"] == pytest.approx(1, abs=0.2)
         assert stalled["oldest_us"] == pytest.approx(0.95e6, abs=0.15e6)
         cell = ran.recorded
