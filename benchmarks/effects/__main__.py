@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.effects.cells import failures, measure, model, outcome_of, outcomes
-from benchmarks.effects.judge import effects
-from benchmarks.effects.matrix import Change, Fields, base, changes
+from benchmarks.effects.cells import Outcome, failures, measure, model, outcome_of, outcomes
+from benchmarks.effects.judge import cpu_times, effects
+from benchmarks.effects.matrix import Change, base, changes
 from benchmarks.effects.page import Measured, page
 from benchmarks.effects.picture import scatter
 from benchmarks.effects.plan import UNCHANGED, Plan, Scale, folder_of
@@ -161,15 +161,24 @@ def _compared(folder: Path) -> Measured:
     title, failed = f"{plan.title}, {storage.title}", [line for result in found for line in failures(result)]
     if not measured:
         return Measured(title, _facts(plan, storage, found), (), failed)
-    cores = int(found[0].machine.get("cores") or 1)
-    with tempfile.TemporaryDirectory(prefix="flatwater-effects-") as name:
-        database: Fields = {"kind": "innodb-model", "generation": plan.generation, "cores": cores}
-        modelled = model(plan.sweep(measured, database, storage.modelled), Path(name))
-        predicted = outcomes(modelled, 1 + len(measured))
-        failed += [f"model, {line}" for line in failures(modelled)]
     real = [[outcome_of(result) for result in there[one.name]] for one in (UNCHANGED, *measured)]
-    names = [one.name for one in measured]
-    return Measured(title, _facts(plan, storage, found), effects(names, real, predicted), failed)
+    cores = int(found[0].machine.get("cores") or 1)
+    ([unchanged], _) = _modelled(plan, storage, (), cores, 1.0)
+    times = cpu_times(real[0], unchanged)
+    predicted, not_well = _modelled(plan, storage, measured, cores, times)
+    failed += [f"model, {line}" for line in not_well]
+    facts = [*_facts(plan, storage, found), ("the model's processor times multiplied by", f"{times:.2f}")]
+    return Measured(title, facts, effects([one.name for one in measured], real, predicted), failed)
+
+
+def _modelled(
+    plan: Plan, storage: Storage, changes: Sequence[Change], cores: int, cpu_times: float
+) -> tuple[list[list[Outcome | None]], list[str]]:
+    """For the base and each change, one outcome a round; and what did not end well."""
+    database = {"kind": "innodb-model", "generation": plan.generation, "cores": cores, "cpu": {"times": cpu_times}}
+    with tempfile.TemporaryDirectory(prefix="flatwater-effects-") as name:
+        result = model(plan.sweep(changes, database, storage.modelled), Path(name))
+        return outcomes(result, 1 + len(changes)), failures(result)
 
 
 def _results(folder: Path, change: Change, numbers: range) -> list[Result | None]:

@@ -24,6 +24,8 @@ class Outcome:
     pages_read: float
     pages_written: float
     age_mib: float
+    #: The server's processor time of a transaction; None if it was not recorded.
+    cpu_us: float | None
     #: Of the card; None if it does not tell.
     write_amplification: float | None
     verdict: str
@@ -87,6 +89,14 @@ def outcomes(result: Result, positions: int) -> list[list[Outcome | None]]:
     return found
 
 
+def _cpu_us(means: Mapping[str, float], transactions: float) -> float | None:
+    """Of a transaction. Percent are of one processor. A model has no other time than the user's."""
+    if "database.server_cpu_user_pct" not in means:
+        return None
+    percent = means["database.server_cpu_user_pct"] + means.get("database.server_cpu_system_pct", 0.0)
+    return percent * 1e4 / transactions
+
+
 def _outcome(summary: CellSummary | None) -> Outcome | None:
     if summary is None or summary.status != "complete" or not summary.mean:
         return None
@@ -99,6 +109,7 @@ def _outcome(summary: CellSummary | None) -> Outcome | None:
         pages_read=means.get("database.pages_read_per_s", 0.0) / transactions,
         pages_written=means.get("database.pages_flushed_per_s", 0.0) / transactions,
         age_mib=means.get("database.checkpoint_age_bytes", 0.0) / 2**20,
+        cpu_us=_cpu_us(means, transactions),
         write_amplification=means.get("storage.write_amplification"),
         verdict=summary.verdict or "",
     )

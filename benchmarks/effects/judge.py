@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.effects.cells import Outcome
@@ -126,15 +126,28 @@ def _middle(rounds: Sequence[Outcome | None]) -> Outcome:
     def mean(figure: Callable[[Outcome], float]) -> float:
         return statistics.fmean(map(figure, told))
 
-    amplified = [one.write_amplification for one in told if one.write_amplification is not None]
     return Outcome(
         throughput=mean(lambda one: one.throughput),
         pages_read=mean(lambda one: one.pages_read),
         pages_written=mean(lambda one: one.pages_written),
         age_mib=mean(lambda one: one.age_mib),
-        write_amplification=statistics.fmean(amplified) if amplified else None,
+        cpu_us=_mean_of(one.cpu_us for one in told),
+        write_amplification=_mean_of(one.write_amplification for one in told),
         verdict=Counter(one.verdict for one in told).most_common(1)[0][0],
     )
+
+
+def _mean_of(figures: Iterable[float | None]) -> float | None:
+    there = [figure for figure in figures if figure is not None]
+    return statistics.fmean(there) if there else None
+
+
+def cpu_times(real: Sequence[Outcome | None], model: Sequence[Outcome | None]) -> float:
+    """By how much a transaction of the unchanged server takes more processor time than its model's: the server shares
+    processors and their caches with the load generator and the emulator. 1 if either does not tell.
+    """
+    measured, modelled = (_mean_of(one.cpu_us for one in rounds if one is not None) for rounds in (real, model))
+    return measured / modelled if measured and modelled else 1.0
 
 
 def goals(found: Sequence[Effect]) -> list[Goal]:

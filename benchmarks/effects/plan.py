@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -39,14 +39,14 @@ class Plan:
     unchanged: Fields
     changes: tuple[Change, ...]
 
-    def cell(self, change: Change, seed: int, database: Fields, tables: Tables) -> dict[str, Any]:
+    def cell(self, change: Change, seed: int, database: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
         """The experiment of the base with one change. `tables` are those of the storage."""
         content = self._content(seed, database, tables)
         for field, value in {**self.unchanged, **change.fields}.items():
             _put(content, field, value)
         return content
 
-    def sweep(self, changes: Sequence[Change], database: Fields, tables: Tables) -> dict[str, Any]:
+    def sweep(self, changes: Sequence[Change], database: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
         """The experiment of the base and of these changes, in this order, as often as there are rounds."""
         content = self.cell(UNCHANGED, 1, database, tables) | {"repeat": self.scale.rounds}
         swept: dict[str, list[Any]] = {}
@@ -56,7 +56,7 @@ class Plan:
                 swept[field] = values
         return {**content, "sweep": {"zip": swept}} if swept else content
 
-    def _content(self, seed: int, database: Fields, tables: Tables) -> dict[str, Any]:
+    def _content(self, seed: int, database: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
         scale = self.scale
         return {
             "title": f"Effects of changes on {self.title}",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from benchmarks.effects.__main__ import FULL, _joined, main
 from benchmarks.effects.cells import Outcome
-from benchmarks.effects.judge import Effect, effects, goals, interval
+from benchmarks.effects.judge import Effect, cpu_times, effects, goals, interval
 from benchmarks.effects.matrix import base, changes
 from benchmarks.effects.page import Measured, page
 from benchmarks.effects.picture import scatter
@@ -34,7 +34,7 @@ def plan_of(server: Server, storage: str = "card") -> Plan:
 
 
 def outcome(throughput: float, verdict: str = "flat", read: float = 2.0, written: float = 3.0) -> Outcome:
-    return Outcome(throughput, read, written, 10.0, None, verdict)
+    return Outcome(throughput, read, written, 10.0, None, None, verdict)
 
 
 def effect(measured: float, predicted: float, half: float = 0.01, **model: float) -> Effect:
@@ -113,6 +113,12 @@ def test_an_effect_is_of_the_rounds_in_which_both_ended() -> None:
     assert one.high == pytest.approx(one.measured * math.exp(half), rel=1e-3) and not one.is_outside_noise
     assert effects(["a change"], [[None], [outcome(1)]], [[outcome(1)], [outcome(1)]]) == []
     assert interval([1.5]) == (None, None)
+
+
+def test_processor_times_are_those_of_the_unchanged_server() -> None:
+    costly, cheap = (dataclasses.replace(outcome(1), cpu_us=cpu_us) for cpu_us in (4000.0, 2000.0))
+    assert cpu_times([costly, None, cheap], [cheap]) == pytest.approx(1.5)
+    assert cpu_times([None], [cheap]) == cpu_times([outcome(1)], [cheap]) == cpu_times([costly], [None]) == 1
 
 
 def test_the_goals_count_what_they_say() -> None:

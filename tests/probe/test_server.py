@@ -39,7 +39,7 @@ TOLD = {
 #: What depends on the kernel, and on the right to look at another process; and what only some servers count.
 MAY_TELL = {
     "server_cpu_wait_pct", "sessions_reading", "sessions_syncing", "sessions_waiting", "threads_syncing",
-    "log_fsyncs_per_s", "binlog_groups_per_s",
+    "log_fsyncs_per_s", "binlog_groups_per_s", "pages_misc",
 }  # fmt: skip
 REASONS = {f"database.pages_flushed_{reason}_per_s" for reason in ("adaptive", "sync", "background")}
 

@@ -50,6 +50,7 @@ DEFAULTS: dict[str, list[Any]] = {
     "innodb_doublewrite_pages": [*[0] * 6, 4, *[128] * 3, *[0] * 3],
     "innodb_read_ahead_threshold": [24, *[56] * 12],
     "innodb_random_read_ahead": [True, *[False] * 12],
+    "innodb_adaptive_hash_index": [*[True] * 7, *[False] * 6],
     # Of a pool of 128 MiB.
     "innodb_buffer_pool_instances": [1] * 13,
     "innodb_page_cleaners": [1, 1, 1, 1, 4, 4, 4, *[1] * 6],

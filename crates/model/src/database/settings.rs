@@ -136,6 +136,8 @@ pub struct Settings {
     pub innodb_read_ahead_threshold: u32,
     /// Whether the rest of an extent is read when many of its pages are used.
     pub innodb_random_read_ahead: bool,
+    /// Whether rows that are searched for again and again are found by a hash, which takes frames of the pool.
+    pub innodb_adaptive_hash_index: bool,
 }
 
 #[cfg(test)]

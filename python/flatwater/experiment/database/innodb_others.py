@@ -30,7 +30,6 @@ WITHOUT_EFFECT: dict[str, Definition] = {
     ),
     "innodb_doublewrite_files": Definition(number(1, 256), {"mysql-8.0": computed.doublewrite_files, "mysql-8.4": 2}),
     "innodb_undo_tablespaces": Definition(number(0, 127), {"mysql-5.6": 0, "mysql-8.0.11": 2, "mariadb-11": 3}),
-    "innodb_adaptive_hash_index": Definition(switch, {"mysql-5.1": True, "mysql-8.4": False, "mariadb-10.11": False}),
     "innodb_empty_free_list_algorithm": Definition(
         word({name: name for name in ("legacy", "backoff")}), {"percona-8.4": "legacy"}
     ),

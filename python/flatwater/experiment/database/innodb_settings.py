@@ -175,6 +175,7 @@ class InnodbSettings:
     #: MySQL 5.1: constants (3/8 of 64 pages; buf0rea.c).
     innodb_read_ahead_threshold: int = _setting(number(0, 64), {"mysql-5.1": 24, "mysql-5.5": 56})
     innodb_random_read_ahead: bool = _setting(switch, {"mysql-5.1": True, "mysql-5.5": False})
+    innodb_adaptive_hash_index: bool = _setting(switch, {"mysql-5.1": True, "mysql-8.4": False, "mariadb-10.11": False})
 
 
 #: The engine's settings.

@@ -13,6 +13,8 @@ from flatwater._engine import Run
 from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import make_experiment
+from flatwater.experiment.database.generation import generation_of
+from flatwater.experiment.database.innodb_settings import defaults
 from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkload
 from flatwater.experiment.units import parse_size
 from flatwater.plan.device import plain_memory
@@ -42,6 +44,7 @@ _CONTROL_PAGES = 80
 #: Servers without a page cleaner. The twin has their settings of neighbour flushing and IO capacity.
 _WITHOUT_CLEANER = ("mysql-5.1", "percona-5.1", "mysql-5.5", "percona-5.5", "mariadb-5.5")
 _LEAST_POOL_BYTES = 5 << 20
+_ADAPTIVE_HASH = "innodb_adaptive_hash_index"
 #: The figures that are compared.
 COMPARED = ("pages_read", "pages_written", "redo_bytes")
 
@@ -112,6 +115,7 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
                 # As the measured server.
                 "innodb_change_buffering": "none",
                 "innodb_max_dirty_pages_pct": 99,
+                _ADAPTIVE_HASH: _has_adaptive_hash(measured.generation),
                 **_other_writes(measured),
             },
             "warm": False,
@@ -131,6 +135,12 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
         device=_DEVICE,
         interval_ms=_INTERVAL_MS,
     )
+
+
+def _has_adaptive_hash(generation: str) -> bool:
+    """Whether a server has an adaptive hash index unless it is told otherwise."""
+    flavour, _, version = generation.partition("-")
+    return bool(defaults(generation_of(flavour, version)).get(_ADAPTIVE_HASH, True))
 
 
 def _other_writes(measured: MeasuredWorkload) -> FieldValues:

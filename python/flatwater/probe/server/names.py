@@ -31,6 +31,8 @@ PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "dirty": (("innodb_buffer_pool_pages_dirty",), ()),
     "data": (("innodb_buffer_pool_pages_data",), ()),
     "free": (("innodb_buffer_pool_pages_free",), ()),
+    # Frames of the adaptive hash index, and of locks.
+    "misc": (("innodb_buffer_pool_pages_misc",), ()),
     # Pages whose write has completed, of every kind of flushing. The older name is the number of pages that batches
     # begin to write, and MySQL 5.5.9 counts each page twice there.
     "flushed": (("innodb_pages_written", "innodb_buffer_pool_pages_flushed"), ()),

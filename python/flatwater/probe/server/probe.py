@@ -44,6 +44,7 @@ GAUGES = {
     "dirty": "dirty_pages",
     "data": "pages_data",
     "free": "pages_free",
+    "misc": "pages_misc",
     "history": "history_length",
     "threads_running": "threads_running",
     "threads_connected": "threads_connected",

@@ -3,7 +3,7 @@
 use flatwater_core::interval::Kind;
 
 use super::super::ids::PageNo;
-use super::super::touches::{Touch, Touches};
+use super::super::touches::{LookedUp, Touch, Touches};
 
 /// The name of the change buffer among tables.
 pub(in super::super) const TABLE: &str = "change_buffer";
@@ -31,6 +31,10 @@ impl Touches for WithRoom {
 
     fn tables(&self) -> &[(String, PageNo)] {
         &self.tables
+    }
+
+    fn looked_up(&self) -> Vec<LookedUp> {
+        self.touches.looked_up()
     }
 
     fn kinds(&self) -> &'static [Kind] {

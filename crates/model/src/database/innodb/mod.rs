@@ -83,6 +83,9 @@ impl Innodb {
         }
         let mut pool = Pool::new(touches.pages(), frames, settings.innodb_buffer_pool_instances);
         pool.set_old_blocks_ms(settings.innodb_old_blocks_time);
+        if settings.innodb_adaptive_hash_index {
+            pool.hash_rows(touches.looked_up());
+        }
         let doublewrite_bytes = Doublewrite::of_server(generation, settings).reserved_bytes(pool.instances());
         let placement = Placement::new(&spec, touches.as_ref(), doublewrite_bytes, used_bytes)?;
         let mergers = u32::from(change_buffer.is_some());

@@ -80,6 +80,7 @@ impl Innodb {
             ("dirty_pages", pool.dirty() as f64),
             ("pages_data", pool.data() as f64),
             ("pages_free", pool.free() as f64),
+            ("pages_misc", pool.hash_frames() as f64),
             ("pages_read_per_s", rate(reads.waited + reads.unwaited)),
             ("pages_read_ahead_per_s", rate(reads.ahead)),
             ("pages_written_per_s", rate(flushed)),

@@ -15,6 +15,8 @@ pub(super) const WRITING: u8 = 8;
 pub(super) const UNUSED: u8 = 16;
 /// Of a page that is in memory, or being read.
 pub(super) const HERE: u8 = 32;
+/// Of a page whose rows are in the adaptive hash index.
+pub(super) const HASHED: u8 = 64;
 /// Of a page that cannot be evicted at once.
 pub(super) const BUSY: u8 = DIRTY | READING | WRITING;
 
@@ -27,6 +29,8 @@ pub(super) struct Frame {
     pub(super) moved: u32,
     pub(super) flags: u8,
     pub(super) instance: u8,
+    /// Searches after which its rows go into the adaptive hash index; 0: they never do, or are there.
+    pub(super) searches_to_hash: u16,
 }
 
 /// What changes, reads and writes of the page need besides: half a line of the cache.

@@ -134,10 +134,21 @@ impl Instance {
         true
     }
 
+    /// Takes a free frame for something else than a page.
+    pub(super) const fn take_free(&mut self) {
+        self.free -= 1;
+    }
+
+    /// Gives back such a frame.
+    pub(super) const fn give_free(&mut self) {
+        self.free += 1;
+    }
+
     /// Frees a page's frame.
     pub(super) fn evict(&mut self, frame: FrameId, frames: &mut [Frame]) {
         self.unlink(frame, frames);
         frames[frame.index()].flags = 0;
+        self.move_border(frames);
         self.free += 1;
         self.evicted = self.evicted.wrapping_add(1);
     }

@@ -2,7 +2,7 @@
 
 use super::super::ids::{FrameId, PageNo};
 use super::Pool;
-use super::frames::{BUSY, DIRTY, Frame, HERE, OLD, READING, UNUSED, WRITING};
+use super::frames::{BUSY, DIRTY, Frame, HASHED, HERE, OLD, READING, UNUSED, WRITING};
 use super::instance::Search;
 
 /// A page that can give its frame.
@@ -24,7 +24,9 @@ impl Pool {
         if !self.instances[number].admit(frame, flags, &mut self.frames) {
             return None;
         }
-        self.frames[frame.index()].instance = number as u8;
+        let searches_to_hash = self.hash.searches_of(page);
+        let new = &mut self.frames[frame.index()];
+        (new.instance, new.searches_to_hash) = (number as u8, searches_to_hash);
         self.free -= 1;
         if let Some(first_ms) = self.firsts_ms.get_mut(frame.index()) {
             *first_ms = 0;
@@ -43,6 +45,13 @@ impl Pool {
     /// after its first one.
     #[inline]
     pub(in super::super) fn touch(&mut self, frame: FrameId, now_ms: u32) {
+        let page = &mut self.frames[frame.index()];
+        if page.searches_to_hash > 0 {
+            page.searches_to_hash -= 1;
+            if page.searches_to_hash == 0 {
+                self.hash_page(frame);
+            }
+        }
         let page = &self.frames[frame.index()];
         let instance = &mut self.instances[page.instance as usize];
         if instance.is_to_move(page) {
@@ -77,13 +86,16 @@ impl Pool {
     }
 
     /// Frees a clean page's frame.
-    fn evict(&mut self, frame: FrameId) {
+    pub(super) fn evict(&mut self, frame: FrameId) {
+        if self.has(frame, HASHED) {
+            self.unhash_page(frame);
+        }
         self.instances[self.frames[frame.index()].instance as usize].evict(frame, &mut self.frames);
         self.free += 1;
     }
 
     /// The last `scan` frames of an instance's LRU list, the least recently used first.
-    fn at_end(&self, instance: usize, scan: u32) -> impl Iterator<Item = (FrameId, &Frame)> {
+    pub(super) fn at_end(&self, instance: usize, scan: u32) -> impl Iterator<Item = (FrameId, &Frame)> {
         self.up_from(self.instances[instance].least_recent(), scan)
     }
 

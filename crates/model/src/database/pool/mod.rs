@@ -9,6 +9,7 @@ use std::iter::successors;
 use super::ids::{AREA_PAGES, FrameId, Lsn, PageNo, ThreadNo};
 use crate::large;
 
+mod adaptive_hash;
 mod flush_list;
 mod frames;
 mod instance;
@@ -16,6 +17,7 @@ mod lists;
 mod lru;
 mod prefetch;
 
+use adaptive_hash::AdaptiveHash;
 use frames::{Content, Frame, HERE, OLD, READING, UNUSED, WRITING};
 use instance::Instance;
 use lists::Links;
@@ -38,6 +40,7 @@ pub(super) struct Pool {
     /// When each frame's page was first used since it came in, ms; 0: not yet. Empty without innodb_old_blocks_time.
     firsts_ms: Vec<u32>,
     instances: Vec<Instance>,
+    hash: AdaptiveHash,
     /// The oldest change in each instance; `Lsn::MAX` where nothing is dirty.
     oldest_lsns: Vec<Lsn>,
     /// The least of them, and the first instance that has it.
@@ -60,7 +63,7 @@ impl Pool {
     pub(super) fn new(pages: u32, frames: u32, instances: u32) -> Self {
         let instances = instances.clamp(1, MAX_INSTANCES.min(frames));
         let each = frames / instances;
-        let frame = Frame { lru: Links::NONE, moved: 0, flags: 0, instance: 0 };
+        let frame = Frame { lru: Links::NONE, moved: 0, flags: 0, instance: 0, searches_to_hash: 0 };
         let content =
             Content { oldest_lsn: Lsn::ZERO, newest_lsn: Lsn::ZERO, flush: Links::NONE, waiter: ThreadNo::NONE };
         Self {
@@ -70,6 +73,7 @@ impl Pool {
             frames: large::filled(frame, pages as usize),
             firsts_ms: Vec::new(),
             instances: vec![Instance::new(each); instances as usize],
+            hash: AdaptiveHash::default(),
             oldest_lsns: vec![Lsn::MAX; instances as usize],
             oldest_lsn: Lsn::MAX,
             oldest_instance: 0,
@@ -109,7 +113,7 @@ impl Pool {
 
     /// Frames that hold a page, or wait for it.
     pub(super) fn data(&self) -> u64 {
-        self.size() - self.free
+        self.size() - self.free - self.hash_frames()
     }
 
     /// Frames of an instance that hold a page, or wait for it.
@@ -124,7 +128,7 @@ impl Pool {
 
     /// The lab's dirty %: 100 x dirty / (1 + data + free).
     pub(super) fn dirty_pct(&self) -> f64 {
-        100.0 * self.dirty() as f64 / (1 + self.size()) as f64
+        100.0 * self.dirty() as f64 / (1 + self.data() + self.free()) as f64
     }
 
     /// The frame of a page; None when it is not in memory.

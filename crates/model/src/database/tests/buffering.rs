@@ -2,8 +2,6 @@
 
 use super::*;
 
-const TPCC: &str = r#"{"kind": "tpcc", "warehouses": 4, "pipeline": false, "keying_and_think": false}"#;
-
 /// A pool of so many MiB, and the way changes are buffered, with a log in which nobody waits for room.
 fn buffered(tpcc: bool, pool_mib: u64, mode: &str, generation: &str) -> Spec {
     let mut own = spec(&[

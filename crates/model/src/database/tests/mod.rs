@@ -3,6 +3,7 @@
 use super::ids::PAGE_BYTES;
 use super::*;
 
+mod adaptive_hash;
 mod buffering;
 mod logs;
 mod placed;
@@ -24,6 +25,7 @@ pub(super) fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
         "innodb_buffer_pool_instances": 1, "innodb_old_blocks_time": 0, "innodb_page_cleaners": 4,
         "innodb_doublewrite_pages": 4, "innodb_file_per_table": false, "innodb_change_buffering": "none",
         "innodb_change_buffer_max_size": 50, "innodb_read_ahead_threshold": 56, "innodb_random_read_ahead": false,
+        "innodb_adaptive_hash_index": false,
     });
     let mut spec = serde_json::json!({
         "workload": {
@@ -52,6 +54,9 @@ pub(super) fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
     }
     serde_json::from_value(spec).unwrap()
 }
+
+/// TPC-C of four warehouses.
+const TPCC: &str = r#"{"kind": "tpcc", "warehouses": 4, "pipeline": false, "keying_and_think": false}"#;
 
 /// Transactions a second and the mean of some series, over the seconds after the first `skip`.
 fn run(spec: Spec, skip: usize, seconds: usize, names: &[&str]) -> (f64, Vec<f64>) {

@@ -129,6 +129,11 @@ impl Splitting {
         Self { region, upper, rows, split: vec![0; region.pages.div_ceil(u64::BITS) as usize] }
     }
 
+    /// Where the entries are that were loaded.
+    pub const fn region(&self) -> Region {
+        self.region
+    }
+
     #[inline]
     fn has_split(&self, at: u32) -> bool {
         self.split[(at / u64::BITS) as usize] >> (at % u64::BITS) & 1 == 1

@@ -13,7 +13,7 @@ pub mod tpcc;
 mod undo;
 
 pub use measured::Measured;
-pub use touch::{Entry, Mode, Touch, Touches, What};
+pub use touch::{Entry, LookedUp, Mode, Touch, Touches, What};
 pub use undo::UndoLogs;
 
 /// Which workload, in the words of the real drivers.

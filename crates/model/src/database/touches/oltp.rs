@@ -10,7 +10,7 @@ use flatwater_core::workload::oltp::{Generator, Mode, OltpSpec, Statement};
 
 use super::layout::{LOADED_BYTES, Layout, Region, SPLIT_BYTES};
 use super::measured::{Measured, scaled};
-use super::touch::{Entry, Mode as Lock, Touch, Touches, transaction};
+use super::touch::{Entry, LookedUp, Mode as Lock, Touch, Touches, transaction};
 use super::undo::{Undo, UndoLogs, Undone};
 use crate::database::ids::{PageNo, RowNo};
 
@@ -163,6 +163,10 @@ impl Touches for Oltp {
 
     fn tables(&self) -> &[(String, PageNo)] {
         &self.names
+    }
+
+    fn looked_up(&self) -> Vec<LookedUp> {
+        self.tables.iter().map(|(rows, _)| LookedUp::rows(*rows, self.rows_a_page)).collect()
     }
 
     fn kinds(&self) -> &'static [Kind] {

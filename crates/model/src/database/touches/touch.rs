@@ -3,6 +3,7 @@
 use flatwater_core::interval::Kind;
 
 use super::super::ids::{PageNo, RowNo};
+use super::layout::Region;
 
 /// What is done with a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +156,24 @@ impl Touch {
     }
 }
 
+/// Rows or entries of an index that are searched for in one way only, as many on each page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LookedUp {
+    /// Where they are.
+    pub region: Region,
+    /// How many stand on a page.
+    pub rows_a_page: u32,
+    /// How many of them differ in what is searched for.
+    pub keys_a_page: u32,
+}
+
+impl LookedUp {
+    /// Rows that are searched for by their whole key.
+    pub const fn rows(region: Region, rows_a_page: u32) -> Self {
+        Self { region, rows_a_page, keys_a_page: rows_a_page }
+    }
+}
+
 /// The transactions of all threads of a run.
 pub trait Touches: Send {
     /// Pages of all tables, undo logs and the room into which they grow.
@@ -163,6 +182,11 @@ pub trait Touches: Send {
     /// Name and first page of each table with its indexes, by pages, from page 0 on; `undo` and what tables grow into
     /// (`growth`) count as tables.
     fn tables(&self) -> &[(String, PageNo)];
+
+    /// Rows and entries that are searched for in one way only, where nothing is inserted: none unless a workload says so.
+    fn looked_up(&self) -> Vec<LookedUp> {
+        Vec::new()
+    }
 
     /// The kinds of transactions; `next` gives an index of them.
     fn kinds(&self) -> &'static [Kind];

@@ -38,6 +38,7 @@ GAUGES = {
     "innodb_buffer_pool_pages_dirty": "dirty_pages",
     "innodb_buffer_pool_pages_data": "pages_data",
     "innodb_buffer_pool_pages_free": "pages_free",
+    "innodb_buffer_pool_pages_misc": "pages_misc",
     "innodb_history_list_length": "history_length",
     "history_list_length": "history_length",
     "threads_running": "threads_running",

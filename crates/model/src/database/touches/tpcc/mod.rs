@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::layout::Layout;
 use super::measured::{Measured, Optimizer, scaled};
-use super::touch::{Touch, Touches, What, transaction};
+use super::touch::{LookedUp, Touch, Touches, What, transaction};
 use super::undo::{Undo, UndoLogs};
 use crate::database::ids::PageNo;
 
@@ -142,6 +142,14 @@ impl Touches for Tpcc {
 
     fn tables(&self) -> &[(String, PageNo)] {
         &self.names
+    }
+
+    fn looked_up(&self) -> Vec<LookedUp> {
+        let Self { tables, rows, .. } = self;
+        // Of customers, the optimizer asks for those of a district, too, and of stock for an item's in all warehouses.
+        let keys_a_page = rows.idx_stock.div_ceil(self.warehouses);
+        let of_items = LookedUp { region: tables.idx_stock.region(), rows_a_page: rows.idx_stock, keys_a_page };
+        vec![LookedUp::rows(tables.item, rows.item), LookedUp::rows(tables.stock, rows.stock), of_items]
     }
 
     fn kinds(&self) -> &'static [Kind] {
