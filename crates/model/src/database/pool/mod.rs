@@ -12,6 +12,7 @@ use crate::large;
 mod adaptive_hash;
 mod flush_list;
 mod frames;
+mod hashing;
 mod instance;
 mod lists;
 mod lru;

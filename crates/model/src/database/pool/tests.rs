@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::ids::AreaNo;
 use super::super::touches::LookedUp;
-use super::super::touches::layout::Region;
+use super::super::touches::region::Region;
 use super::frames::DIRTY;
 use super::instance::{OLD_EIGHTHS, OLD_TOLERANCE};
 use super::*;

@@ -1,6 +1,7 @@
 //! Where tables lie: regions of pages one after another, and the room into which tables grow.
 
 use super::measured::Optimizer;
+use super::region::Region;
 use super::touch::{Entry, Touch};
 use crate::database::ids::{PAGE_BYTES, PageNo};
 
@@ -10,29 +11,6 @@ pub const LOADED_BYTES: u32 = (PAGE_BYTES * 15 / 16) as u32 - 128;
 /// What entries that came in any order take of their pages: splits leave them 69 % full in the long run (Yao, "On
 /// Random 2-3 Trees", 1978: ln 2).
 pub const SPLIT_BYTES: u32 = (PAGE_BYTES as f64 * 0.69) as u32;
-
-/// Pages of one table or index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// The first.
-    pub first: PageNo,
-    /// How many.
-    pub pages: u32,
-}
-
-impl Region {
-    /// The page of a row, `rows` to a page.
-    #[inline]
-    pub fn page(&self, row: u64, rows: u32) -> PageNo {
-        self.first + ((row / u64::from(rows)) as u32).min(self.pages - 1)
-    }
-
-    /// The page that this share (0..1 as 0..2^64) of all entries is before.
-    #[inline]
-    pub fn at_share(&self, share: u64) -> PageNo {
-        self.first + ((u128::from(share) * u128::from(self.pages)) >> 64) as u32
-    }
-}
 
 /// Gives out regions.
 #[derive(Debug, Default)]

@@ -8,12 +8,14 @@ use serde::Deserialize;
 pub mod layout;
 mod measured;
 pub mod oltp;
+pub mod region;
 mod touch;
 pub mod tpcc;
 mod undo;
 
 pub use measured::Measured;
-pub use touch::{Entry, LookedUp, Mode, Touch, Touches, What};
+pub use region::LookedUp;
+pub use touch::{Entry, Mode, Touch, Touches, What};
 pub use undo::UndoLogs;
 
 /// Which workload, in the words of the real drivers.

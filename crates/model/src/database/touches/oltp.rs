@@ -8,9 +8,10 @@ use flatwater_core::interval::Kind;
 use flatwater_core::seed::splitmix;
 use flatwater_core::workload::oltp::{Generator, Mode, OltpSpec, Statement};
 
-use super::layout::{LOADED_BYTES, Layout, Region, SPLIT_BYTES};
+use super::layout::{LOADED_BYTES, Layout, SPLIT_BYTES};
 use super::measured::{Measured, scaled};
-use super::touch::{Entry, LookedUp, Mode as Lock, Touch, Touches, transaction};
+use super::region::{LookedUp, Region};
+use super::touch::{Entry, Mode as Lock, Touch, Touches, transaction};
 use super::undo::{Undo, UndoLogs, Undone};
 use crate::database::ids::{PageNo, RowNo};
 

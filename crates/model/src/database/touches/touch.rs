@@ -3,7 +3,7 @@
 use flatwater_core::interval::Kind;
 
 use super::super::ids::{PageNo, RowNo};
-use super::layout::Region;
+use super::region::LookedUp;
 
 /// What is done with a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,24 +153,6 @@ impl Touch {
     #[inline]
     pub fn is_bufferable(self) -> bool {
         self.entry != Entry::NONE
-    }
-}
-
-/// Rows or entries of an index that are searched for in one way only, as many on each page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LookedUp {
-    /// Where they are.
-    pub region: Region,
-    /// How many stand on a page.
-    pub rows_a_page: u32,
-    /// How many of them differ in what is searched for.
-    pub keys_a_page: u32,
-}
-
-impl LookedUp {
-    /// Rows that are searched for by their whole key.
-    pub const fn rows(region: Region, rows_a_page: u32) -> Self {
-        Self { region, rows_a_page, keys_a_page: rows_a_page }
     }
 }
 

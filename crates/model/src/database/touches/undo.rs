@@ -6,7 +6,8 @@
 //! kept for the segment's next transaction (TRX_UNDO_CACHED). So each transaction changes pages that were last used a whole
 //! turn of segments before: in a small pool they are read again, and written again.
 
-use super::layout::{Layout, Region, Room};
+use super::layout::{Layout, Room};
+use super::region::Region;
 use super::touch::Touch;
 use crate::database::ids::{PAGE_BYTES, PageNo};
 

@@ -13,7 +13,8 @@ use serde::Deserialize;
 
 use super::layout::Layout;
 use super::measured::{Measured, Optimizer, scaled};
-use super::touch::{LookedUp, Touch, Touches, What, transaction};
+use super::region::LookedUp;
+use super::touch::{Touch, Touches, What, transaction};
 use super::undo::{Undo, UndoLogs};
 use crate::database::ids::PageNo;
 

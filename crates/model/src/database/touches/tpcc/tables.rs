@@ -3,7 +3,8 @@
 use flatwater_core::seed::splitmix;
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, ORDERS};
 
-use super::super::layout::{Layout, Region, Splitting};
+use super::super::layout::{Layout, Splitting};
+use super::super::region::Region;
 use super::rows::Rows;
 use crate::database::ids::PageNo;
 

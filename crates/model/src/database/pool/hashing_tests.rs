@@ -1,5 +1,6 @@
-use super::super::super::ids::Lsn;
-use super::super::super::touches::layout::Region;
+use super::super::super::ids::{Lsn, PageNo};
+use super::super::super::touches::region::Region;
+use super::super::adaptive_hash::{BUILD_PART, ENTRIES_A_FRAME};
 use super::*;
 
 /// Rows on a page, so that its entries take more than one frame.
