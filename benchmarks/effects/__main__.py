@@ -172,13 +172,15 @@ def _compared(folder: Path) -> Measured:
 
 
 def _modelled(
-    plan: Plan, storage: Storage, changes: Sequence[Change], cores: int, cpu_times: float
+    plan: Plan, storage: Storage, asked: Sequence[Change], cores: int, times: float
 ) -> tuple[list[list[Outcome | None]], list[str]]:
-    """For the base and each change, one outcome a round; and what did not end well."""
-    database = {"kind": "innodb-model", "generation": plan.generation, "cores": cores, "cpu": {"times": cpu_times}}
+    """For the base and each change, one outcome a round; and what did not end well. `times` multiplies the model's
+    processor times.
+    """
+    database = {"kind": "innodb-model", "generation": plan.generation, "cores": cores, "cpu": {"times": times}}
     with tempfile.TemporaryDirectory(prefix="flatwater-effects-") as name:
-        result = model(plan.sweep(changes, database, storage.modelled), Path(name))
-        return outcomes(result, 1 + len(changes)), failures(result)
+        result = model(plan.sweep(asked, database, storage.modelled), Path(name))
+        return outcomes(result, 1 + len(asked)), failures(result)
 
 
 def _results(folder: Path, change: Change, numbers: range) -> list[Result | None]:

@@ -188,7 +188,10 @@ class TestFaults:
         assert stalled["oldest_us"] == pytest.approx(0.95e6, abs=0.15e6)
         cell = ran.recorded
         ops, oldest = cell.series("workload", "ops_per_s"), cell.series("workload", "oldest_in_flight_us")
-        dead = ops.time_s[ops.value == 0]
+        # Times are those of intervals' ends.
+        into_s = ops.time_s - stalled["start_s"]
+        dead = ops.time_s[(into_s > 0.05) & (into_s < stalled["length_s"] + 0.05)]
+        assert (ops.value[np.isin(ops.time_s, dead)] == 0).all()
         assert len(dead) >= 8
         ages = oldest.value[np.isin(oldest.time_s, dead)]
         assert len(ages) == len(dead)

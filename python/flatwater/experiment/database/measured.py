@@ -131,16 +131,17 @@ def default_workload(kind: str, server: str) -> MeasuredWorkload:
 
     `server` is a generation of the model, or any flavour with its version: `mariadb-11.8`.
     """
-    name = f"{kind}-{series_of(*_flavour_and_version(server)).measured(kind)}"
+    name = f"{kind}-{series_of(*flavour_and_version(server)).measured(kind)}"
     if name not in workload_files():
         raise FlatwaterError("the measured workloads are missing", hint="reinstall flatwater")
     return load_workload(name)
 
 
 def _engine_generation(server: str) -> EngineGeneration:
-    return engine_generation(generation_of(*_flavour_and_version(server)))
+    return engine_generation(generation_of(*flavour_and_version(server)))
 
 
-def _flavour_and_version(server: str) -> tuple[str, str]:
+def flavour_and_version(server: str) -> tuple[str, str]:
+    """The two parts of a server's name, such as `mariadb-11.8`."""
     flavour, _, version = server.partition("-")
     return flavour, version

@@ -15,7 +15,7 @@ from flatwater.errors import FlatwaterError
 from flatwater.experiment import make_experiment
 from flatwater.experiment.database.generation import generation_of
 from flatwater.experiment.database.innodb_settings import defaults
-from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkload
+from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkload, flavour_and_version
 from flatwater.experiment.units import parse_size
 from flatwater.plan.device import plain_memory
 from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb, write_measured
@@ -139,8 +139,7 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
 
 def _has_adaptive_hash(generation: str) -> bool:
     """Whether a server has an adaptive hash index unless it is told otherwise."""
-    flavour, _, version = generation.partition("-")
-    return bool(defaults(generation_of(flavour, version)).get(_ADAPTIVE_HASH, True))
+    return bool(defaults(generation_of(*flavour_and_version(generation)))[_ADAPTIVE_HASH])
 
 
 def _other_writes(measured: MeasuredWorkload) -> FieldValues:
