@@ -3,11 +3,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 import synthetic
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.report import export_images
+from flatwater.report import drawing_process, export_images
 from flatwater.report.images import find_browser
 from flatwater.results import open_result
 
@@ -74,3 +75,21 @@ def test_a_browser_that_does_not_start_is_one_line(
     with pytest.raises(FlatwaterError, match="could not draw the charts") as caught:
         export_images(open_result(single_path), tmp_path / "charts", "png")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("ends_on_sigterm", [True, False])
+def test_a_browser_that_does_not_answer_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends_on_sigterm: bool
+) -> None:
+    left = tmp_path / "left"
+    silent = tmp_path / "chromium"
+    trap = "" if ends_on_sigterm else "trap '' TERM\n"
+    silent.write_text(f"#!/bin/sh\n{trap}sleep 1000 &\necho $! > {left}.part && mv {left}.part {left}\nwait\nwait\n")
+    silent.chmod(0o755)
+    orders = [{"fig": {"data": [], "layout": {}}, "path": str(tmp_path / "one.png"), "opts": {"format": "png"}}]
+    monkeypatch.setattr(drawing_process, "_POLL_S", 0.01)
+    with pytest.raises(FlatwaterError, match="was killed: it drew nothing more for 5 s, after 0 of 1 charts"):
+        drawing_process.draw_images(orders, str(silent), tmp_path, patience_s=5)
+    # The browser's own child, too: psutil tells of a zombie that init has not yet taken.
+    pid = int(left.read_text())
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE

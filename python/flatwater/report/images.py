@@ -15,7 +15,8 @@ from typing import Literal
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import require_replaceable, write_atomic
-from flatwater.report.drawing import draw, sweep_figures
+from flatwater.report.drawing import alone, draw, sweep_figures
+from flatwater.report.drawing_process import draw_images
 from flatwater.report.figure import TEMPLATE, Figure, Json
 from flatwater.report.units import plain
 from flatwater.results import Result
@@ -29,9 +30,6 @@ WIDTH, SCALE = 1200, 2
 SIGNATURE = "drawn by flatwater"
 #: A PNG's signature, and the end of its header chunk (PNG specification, 5.2 and 11.2.2).
 _PNG, _PNG_HEADER_END = b"\x89PNG\r\n\x1a\n", 33
-
-#: The program that draws, on the page and in the browser alike (vendor/README.md).
-PLOTLY = Path(__file__).parent / "vendor" / "plotly-basic.min.js"
 
 Format = Literal["png", "svg"]
 
@@ -63,10 +61,10 @@ def export_images(result: Result, folder: Path, image: Format, *, force: bool = 
     """
     browser = find_browser()
     many = len(result.cells) > 1
-    wanted = [_Wanted("", figure, {"data": figure.data, "layout": figure.layout}) for figure in sweep_figures(result)]
+    wanted = [_Wanted("", figure) for figure in sweep_figures(result)]
     for drawn in draw(result):
         prefix = f"{drawn.recorded.cell.index:04}-" if many else ""
-        wanted += [_Wanted(prefix, figure, drawn.resolved(figure)) for figure in drawn.figures]
+        wanted += [_Wanted(prefix, alone(drawn, figure)) for figure in drawn.figures]
     return _export(wanted, folder, image, browser, force=force)
 
 
@@ -77,18 +75,16 @@ def export_figure(figure: Figure, folder: Path, image: Format, *, force: bool = 
 
     Errors: as of `export_images`.
     """
-    wanted = _Wanted("", figure, {"data": figure.data, "layout": figure.layout})
-    (path,) = _export([wanted], folder, image, find_browser(), force=force)
+    (path,) = _export([_Wanted("", figure)], folder, image, find_browser(), force=force)
     return path
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A figure, as plotly needs it, and what comes before its key in the name of its file."""
+    """A figure whose points are filled in, and what comes before its key in the name of its file."""
 
     prefix: str
     figure: Figure
-    drawn: Json
 
 
 def _export(wanted: Sequence[_Wanted], folder: Path, image: Format, browser: str, *, force: bool) -> list[Path]:
@@ -102,7 +98,8 @@ def _export(wanted: Sequence[_Wanted], folder: Path, image: Format, browser: str
     with tempfile.TemporaryDirectory(prefix="flatwater-") as name:
         beside = [Path(name) / path.name for path in paths]
         if wanted:
-            _write([_order(one, path, image) for one, path in zip(wanted, beside, strict=True)], browser)
+            orders = [_order(one, path, image) for one, path in zip(wanted, beside, strict=True)]
+            draw_images(orders, browser, Path(name))
         for source, path in zip(beside, paths, strict=True):
             try:
                 _require_whole(source, image)
@@ -133,13 +130,13 @@ def _require_whole(path: Path, image: Format) -> None:
 
 
 def _order(wanted: _Wanted, path: Path, image: Format) -> Json:
-    figure, drawn = wanted.figure, wanted.drawn
+    figure = wanted.figure
     # On the page the title is above the chart; an image file needs its own.
     title = {"text": plain(figure.title), "x": 0.01, "y": 0.985, "yanchor": "top", "font": {"size": 15}}
     margin = {**TEMPLATE["layout"]["margin"], "t": 64}
-    layout = {**drawn["layout"], "template": TEMPLATE, "title": title, "margin": margin}
+    layout = {**figure.layout, "template": TEMPLATE, "title": title, "margin": margin}
     return {
-        "fig": {"data": drawn["data"], "layout": layout},
+        "fig": {"data": figure.data, "layout": layout},
         "path": str(path),
         "opts": {
             "format": image,
@@ -148,14 +145,3 @@ def _order(wanted: _Wanted, path: Path, image: Format) -> Json:
             "scale": SCALE if image == "png" else 1,
         },
     }
-
-
-def _write(wanted: list[Json], browser: str) -> None:
-    import kaleido  # here, because it starts an event loop's worth of modules that the page does not need
-
-    # Without MathJax, which would be loaded from the network.
-    page = kaleido.PageGenerator(plotly=PLOTLY, mathjax=False)
-    try:
-        kaleido.write_fig_from_object_sync(wanted, kopts={"path": browser, "page_generator": page})
-    except Exception as error:
-        raise FlatwaterError(f"{browser} could not draw the charts: {error or type(error).__name__}") from error

@@ -1,0 +1,105 @@
+"""Kaleido and its browser, in a process of their own.
+
+Kaleido waits without end for a browser that does not answer. Here such a browser is killed with all that it started,
+and so it is on Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+
+from flatwater.errors import FlatwaterError
+from flatwater.report.figure import Json
+
+#: Drawing is given up when no further image has appeared for this long, seconds. Kaleido itself gives one image 90 s.
+PATIENCE_S = 120.0
+#: Between two looks at the images that are there, seconds.
+_POLL_S = 0.25
+#: The program that draws, on the page and in the browser alike (vendor/README.md).
+PLOTLY = Path(__file__).parent / "vendor" / "plotly-basic.min.js"
+
+
+def draw_images(orders: Sequence[Json], browser: str, folder: Path, patience_s: float = PATIENCE_S) -> None:
+    """Draws every order (kaleido's `fig`, `path`, `opts`) to its path; `folder` is for files that last as long as this.
+
+    Errors: FlatwaterError if the browser fails, or draws nothing more for `patience_s`.
+    """
+    paths = [Path(order["path"]) for order in orders]
+    asked, told = folder / "orders.json", folder / "error.txt"
+    try:
+        asked.write_text(json.dumps(orders))
+    except OSError as error:
+        raise FlatwaterError(f"cannot write the charts' data: {error.strerror}", where=str(asked)) from None
+    with asked.open("rb") as source, told.open("wb") as sink:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__, browser],
+            stdin=source,
+            stdout=sink,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            code = _wait_while_progress(process, paths, patience_s)
+        finally:
+            _kill_with_children(process)
+    if code is None:
+        drawn = sum(path.exists() for path in paths)
+        raise FlatwaterError(
+            f"{browser} was killed: it drew nothing more for {patience_s:.0f} s, after {drawn} of {len(paths)} charts",
+            hint="try again when the machine has less to do, or name another Chromium in BROWSER_PATH",
+        )
+    if code != 0:
+        reason = told.read_text(errors="replace").strip() or f"exit code {code}"
+        raise FlatwaterError(f"{browser} could not draw the charts: {reason}")
+
+
+def _wait_while_progress(process: subprocess.Popen[bytes], paths: Sequence[Path], patience_s: float) -> int | None:
+    """The exit code; None if no further image appeared for `patience_s`."""
+    drawn, progressed = 0, time.monotonic()
+    while time.monotonic() - progressed < patience_s:
+        try:
+            return process.wait(_POLL_S)
+        except subprocess.TimeoutExpired:
+            now_drawn = sum(path.exists() for path in paths)
+            if now_drawn > drawn:
+                drawn, progressed = now_drawn, time.monotonic()
+    return None
+
+
+def _kill_with_children(process: subprocess.Popen[bytes]) -> None:
+    """Kills it, unless it has ended: the browser is in a session of its own, so a signal to the group misses it."""
+    if process.poll() is not None:
+        return
+    with contextlib.suppress(psutil.NoSuchProcess):
+        # They are looked for first: once their parent is dead, they are no children of ours any more.
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+    process.kill()
+    process.wait()
+
+
+def _main(browser: str) -> int:
+    """Draws the orders of standard input; what went wrong goes to standard output."""
+    try:
+        import kaleido
+
+        # Without MathJax, which would be loaded from the network.
+        page = kaleido.PageGenerator(plotly=PLOTLY, mathjax=False)
+        kaleido.write_fig_from_object_sync(json.load(sys.stdin), kopts={"path": browser, "page_generator": page})
+    except Exception as error:  # noqa: BLE001 - kaleido's and the browser's errors are of many types
+        print(" ".join(str(error).split()) or type(error).__name__)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1]))
