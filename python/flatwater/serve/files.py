@@ -11,8 +11,8 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from flatwater.report.drawing_process import PLOTLY
 from flatwater.report.html import CHART_SCRIPTS, text_of
-from flatwater.report.images import PLOTLY
 from flatwater.serve.answers import message
 
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
