@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -81,6 +82,8 @@ def measure(
 
     Exit code: 0 measured (also if a target was missed), 1 a program failed, 2 bad arguments, 130 interrupted.
     """
+    # As Ctrl-C: what was started is ended, too.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         options = read(arguments)
         text = run(options)
@@ -90,6 +93,8 @@ def measure(
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return Interrupted.exit_code
+    finally:
+        signal.signal(signal.SIGTERM, before)
     if options.out is None:
         print(text, end="")
     else:

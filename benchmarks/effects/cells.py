@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,12 +58,23 @@ def model(content: Mapping[str, Any], folder: Path) -> Result:
 
 def _run(file: Path, out: Path, *options: str) -> Result:
     words = [str(FLATWATER), "run", str(file), "--out", str(out), "--yes", *options]
-    ran = subprocess.run(words, stdout=subprocess.DEVNULL, check=False)
-    if ran.returncode == Interrupted.exit_code:
+    code = _wait_for(words)
+    if code == Interrupted.exit_code:
         raise KeyboardInterrupt
-    if ran.returncode and not (out / "flatwater.json").exists():
+    if code and not (out / "flatwater.json").exists():
         raise FlatwaterError(f"`flatwater run {file.name}` failed: its own words are above")
     return open_result(out)
+
+
+def _wait_for(words: Sequence[str]) -> int:
+    """The exit code. What interrupts this process interrupts the program once, and then waits for its clean end."""
+    # In a session of its own Ctrl-C does not reach it: a second signal would be an order to end at once.
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, start_new_session=True) as program:
+        while True:
+            try:
+                return program.wait()
+            except KeyboardInterrupt:
+                program.send_signal(signal.SIGINT)
 
 
 def failures(result: Result) -> list[str]:

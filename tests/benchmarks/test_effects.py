@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import math
+import signal
+import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
+from benchmarks.effects import cells
 from benchmarks.effects.__main__ import FULL, _joined, main
 from benchmarks.effects.cells import Outcome
 from benchmarks.effects.judge import Effect, cpu_times, effects, goals, interval
@@ -15,6 +21,7 @@ from benchmarks.effects.page import Measured, page
 from benchmarks.effects.picture import scatter
 from benchmarks.effects.plan import UNCHANGED, Plan, folder_of
 from benchmarks.effects.storages import NAMES, find_storage
+from benchmarks.options import measure
 from benchmarks.servers.registry import SERVERS, Server
 
 from flatwater.errors import UserError
@@ -192,3 +199,35 @@ def test_the_page_shows_where_the_cards_differ() -> None:
     fresh = dataclasses.replace(aged, write_amplification=1.0)
     [effect] = effects(("pool",), [[aged], [aged]], [[fresh], [fresh]])
     assert "| 6.4, 1.0 |" in page([Measured("a server", [], [effect], [])])
+
+
+def test_a_run_that_is_interrupted_ends_cleanly(tmp_path: Path) -> None:
+    ready, ended = tmp_path / "ready", tmp_path / "ended"
+    program = f"""
+import pathlib, signal, sys, time
+def end(*_):
+    time.sleep(0.5)
+    pathlib.Path({str(ended)!r}).touch()
+    sys.exit(130)
+signal.signal(signal.SIGINT, end)
+pathlib.Path({str(ready)!r}).touch()
+signal.pause()
+"""
+
+    main_thread = threading.get_ident()
+
+    def interrupt() -> None:
+        while not ready.exists():
+            time.sleep(0.01)
+        signal.pthread_kill(main_thread, signal.SIGTERM)
+
+    def run(_: argparse.Namespace) -> str:
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        code = cells._wait_for([sys.executable, "-c", program])
+        thread.join()
+        assert code == 130
+        raise KeyboardInterrupt
+
+    assert measure(lambda _: argparse.Namespace(), run, []) == 130
+    assert ended.exists()
