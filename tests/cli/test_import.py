@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -114,3 +115,17 @@ def test_arguments_that_make_no_sense(folder: Path, arguments: list[str], told: 
 def test_a_device_that_is_not_there(folder: Path) -> None:
     output = CliRunner().invoke(app, [str(folder), "--out", str(folder / "r"), "--device", "sdz"])
     assert output.exit_code == 0 and "has no sdz: it has loop0, sda, sdb" in output.output
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["process substitution", "no writer"])
+def test_a_pipe_is_refused_and_nothing_of_it_is_lost(tmp_path: Path, named: bool) -> None:
+    """A look at its beginning would take that away from the reading, and without a writer it would wait for ever."""
+    reading, writing = os.pipe()
+    os.write(writing, sysbench(60).encode()[:4096])
+    os.close(writing)
+    os.mkfifo(tmp_path / "fifo")
+    path = tmp_path / "fifo" if named else Path(f"/dev/fd/{reading}")
+    error = CliRunner().invoke(app, [str(path), "--out", str(tmp_path / "r")]).exception
+    assert isinstance(error, UserError) and error.what == "is a pipe, not a file" and error.hint
+    assert len(os.read(reading, 65536)) == 4096 and not (tmp_path / "r").exists()
+    os.close(reading)

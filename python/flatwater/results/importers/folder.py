@@ -98,7 +98,8 @@ def _below(folder: Path, found: Found) -> Iterator[Path]:
             continue
         if entry.is_dir():
             yield from _below(entry, found)
-        elif entry.is_file():
+        else:
+            # Pipes and sockets, too: they are told with the files that cannot be read.
             yield entry
 
 

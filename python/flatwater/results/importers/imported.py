@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,9 +101,21 @@ class Importer(Protocol):
         ...
 
 
+def why_no_file(mode: int) -> str:
+    """Why something with this mode of `stat` is no file that can be read; empty for a file, and for a folder.
+
+    What a pipe gives can be read once only, and one without a writer is waited for without end.
+    """
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return ""
+    return f"is {'a pipe' if stat.S_ISFIFO(mode) else 'a socket' if stat.S_ISSOCK(mode) else 'a device'}, not a file"
+
+
 def read_head(path: Path) -> str:
     """The beginning of a text file. Errors: UserError for a file that cannot be read."""
     try:
+        if why := why_no_file(path.stat().st_mode):
+            raise UserError(why, where=str(path), hint="write it to a file first, and import that")
         with path.open("rb") as handle:
             head = handle.read(HEAD_BYTES)
     except IsADirectoryError:
