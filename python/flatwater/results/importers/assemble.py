@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from flatwater.results.importers.adding import Assembled, add, busiest_of, program_of
+from flatwater.results.importers.claims import Claims
 from flatwater.results.importers.clocks import Timeline, find_zone, first_s
 from flatwater.results.importers.hammerdb import NO_LENGTH, NO_SERIES
 from flatwater.results.importers.imported import ImportedCell, Interval
@@ -13,12 +15,8 @@ from flatwater.results.importers.samplers import Recording, Sample
 from flatwater.results.importers.samplers.sampler import GAP_TIMES, usual_interval
 from flatwater.results.schema import Phase
 
-#: Devices that are parts of others, or no drives.
-_NO_DRIVES = ("loop", "ram", "zram", "sr", "fd")
 #: A series that is longer than the test by this share of the ramp-up has that in it.
 _RAMPUP_SHARE = 0.9
-#: Programs that tell the same series, the most exact first: vmstat and dstat's text round to whole per cents.
-_EXACT = ("sysstat-json", "mpstat", "iostat", "dstat", "vmstat", "dstat-text")
 #: Units of series that can make the line of a run, the best first.
 _UNITS = ("NOTPM", "NOPM", "tps", "tpm", "qps")
 
@@ -35,15 +33,6 @@ class Options:
     every_s: float | None = None
 
 
-@dataclass
-class Assembled:
-    """A cell, and what became of each recording."""
-
-    cell: ImportedCell
-    taken: dict[Path, str] = field(default_factory=dict)
-    left_out: dict[Path, str] = field(default_factory=dict)
-
-
 def assemble(cell: ImportedCell, recordings: Mapping[Path, Recording], options: Options) -> Assembled:
     """The run with the series of the recordings. A run without a series gets that of a recording, if one has it."""
     made = Assembled(cell)
@@ -51,7 +40,7 @@ def assemble(cell: ImportedCell, recordings: Mapping[Path, Recording], options: 
     if line is not None:
         _give_line(cell, recordings[line], options)
         made.taken[line] = f"the line of the run, in {cell.unit}"
-    _add(made, {path: one for path, one in recordings.items() if path != line}, options)
+    _add(made, recordings, line, options)
     return made
 
 
@@ -67,19 +56,34 @@ def from_recordings(recordings: Mapping[Path, Recording], options: Options) -> A
         _give_line(cell, recordings[line], options)
         what = f"the line of the run, in {cell.unit}"
     else:
-        line = next((path for path, one in recordings.items() if one.devices), None)
+        line = max((path for path in recordings if recordings[path].devices), default=None, key=_count_in(recordings))
         if line is None:
             return None
+        # The same device is taken of the other recordings.
+        options = replace(options, device=options.device or busiest_of(recordings[line]))
         cell = _of_device(name, recordings[line], options)
         what = "the line of the run: requests of its device"
     if not cell.intervals:
         return None
     cell.files = [line.name]
     made = Assembled(cell, {line: what})
-    rest = {path: one for path, one in recordings.items() if path != line or one.devices}
-    _add(made, rest, options)
+    _add(made, recordings, line, options)
     made.taken[line] = what + (f"; {made.taken[line]}" if made.taken[line] != what else "")
     return made
+
+
+def _add(made: Assembled, recordings: Mapping[Path, Recording], line: Path | None, options: Options) -> None:
+    """Adds what was sampled beside the line of a run, which is itself a recording's if `line` is one."""
+    claims = Claims()
+    if line is not None:
+        intervals = sorted([*made.cell.intervals, *made.cell.others], key=lambda one: one.end_s)
+        claims.grant(line, program_of(recordings[line]), intervals)
+    rest = {path: one for path, one in recordings.items() if path != line or one.devices}
+    add(made, rest, _timeline(made.cell, rest, options), claims, options.device)
+
+
+def _count_in(recordings: Mapping[Path, Recording]) -> Callable[[Path], int]:
+    return lambda path: len(recordings[path].times)
 
 
 def _line_of(recordings: Mapping[Path, Recording]) -> Path | None:
@@ -113,6 +117,9 @@ def _give_line(cell: ImportedCell, recording: Recording, options: Options) -> No
             cell.others.append(interval)
         elif "workload.throughput" in sample.metrics:
             cell.intervals.append(Interval(max(start_s, ramp_s), at_s, sample.metrics))
+        else:
+            # Without a rate (the server was restarted), its gauges are still readings.
+            cell.others.append(interval)
     cell.interval_s, cell.unit, cell.totals_only = usual, recording.unit, None
     cell.warnings = [text for text in cell.warnings if text not in (NO_SERIES, NO_LENGTH)]
     cell.warnings += recording.notes
@@ -127,8 +134,8 @@ def _give_line(cell: ImportedCell, recording: Recording, options: Options) -> No
 
 def _of_device(name: str, recording: Recording, options: Options) -> ImportedCell:
     """A run whose line is the requests of a device: no workload is known."""
-    device = _busiest([recording], options)
-    samples = recording.devices.get(device or "", [])
+    device = (options.device or "").removeprefix("/dev/")
+    samples = recording.devices.get(device, [])
     cell = ImportedCell(label=name, unit="IOPS", intervals=[], interval_s=1.0, layers={"storage": "real"})
     requests = []
     for sample in samples:
@@ -142,62 +149,6 @@ def _of_device(name: str, recording: Recording, options: Options) -> ImportedCel
     _give_line(cell, line, options)
     cell.warnings.append(f"no workload lies among the files: the line is the requests of {device}")
     return cell
-
-
-def _add(made: Assembled, recordings: Mapping[Path, Recording], options: Options) -> None:
-    """Adds the series of recordings to a cell, on its clock: each series of one recording, the most exact one."""
-    cell = made.cell
-    timeline = _timeline(cell, recordings, options)
-    device = _busiest(recordings.values(), options)
-    assumed: dict[str, list[str]] = {}
-    sources: dict[str, str] = {}
-    for path, recording in sorted(recordings.items(), key=lambda pair: (_rank(pair[1].tool), pair[0])):
-        texts: list[str] = []
-        # A line of throughput of its own would be a second one; how many a server counted stays.
-        own = [Sample(one.at_s, _without_line(one.metrics)) for one in recording.samples]
-        of_device = recording.devices.get(device or "", [])
-        twice: set[str] = set()
-        for samples in (own, of_device):
-            placed = timeline.place(recording, _new(samples, sources, recording.tool, twice))
-            cell.others += placed.intervals
-            texts += [placed.text] if placed.intervals and placed.text not in texts else []
-            if placed.intervals and placed.assumed:
-                assumed.setdefault(placed.assumed, []).append(path.name)
-        if of_device and texts:
-            others = len(recording.devices) - 1
-            texts.append(f"storage is {device}" + (f" (of {others + 1}: --device takes another)" if others else ""))
-        if recording.devices and device not in recording.devices and texts:
-            texts.append(_why_nothing(recording, device))
-        if twice:
-            texts.append(f"{len(twice)} series are taken of {', '.join(sorted({sources[name] for name in twice}))}")
-        if texts:
-            made.taken[path] = "; ".join([*texts, *recording.notes])
-        elif path not in made.taken:
-            made.left_out[path] = _why_nothing(recording, device)
-    cell.warnings += [f"{text} ({', '.join(names)})" for text, names in assumed.items()]
-
-
-def _rank(tool: str) -> int:
-    return _EXACT.index(tool) if tool in _EXACT else len(_EXACT)
-
-
-def _new(samples: list[Sample], sources: dict[str, str], tool: str, twice: set[str]) -> list[Sample]:
-    """The samples without series that a more exact recording has; those are added to `twice`."""
-    names = {name for sample in samples for name in sample.metrics}
-    old = {name for name in names if sources.setdefault(name, tool) != tool}
-    twice |= old
-    return [Sample(one.at_s, {name: v for name, v in one.metrics.items() if name not in old}) for one in samples]
-
-
-def _why_nothing(recording: Recording, device: str | None) -> str:
-    if recording.devices and device not in recording.devices:
-        return f"has no {device}: it has {', '.join(sorted(recording.devices)[:8])}"
-    return "its times do not lie in the run: give their zone with --timezone if that is why"
-
-
-def _without_line(metrics: dict[str, float]) -> dict[str, float]:
-    own = {"workload.throughput": "database.transactions_per_s"}
-    return {own.get(name, name): value for name, value in metrics.items() if name != "workload.ops_per_s"}
 
 
 def _timeline(cell: ImportedCell, recordings: Mapping[Path, Recording], options: Options) -> Timeline:
@@ -220,21 +171,3 @@ def _timeline(cell: ImportedCell, recordings: Mapping[Path, Recording], options:
     if not length_s:
         length_s = max((one.times[-1] - first_s(one) for one in recordings.values() if one.times), default=0.0)
     return Timeline(length_s, began, zone_s, text, options.every_s)
-
-
-def _busiest(recordings: Iterable[Recording], options: Options) -> str | None:
-    """The device that the user names, or the one that read and wrote most."""
-    if options.device is not None:
-        return options.device.removeprefix("/dev/")
-    moved: dict[str, float] = {}
-    recordings = list(recordings)
-    for recording in recordings:
-        for name, samples in recording.devices.items():
-            if name.startswith(_NO_DRIVES) or name == "total":
-                continue
-            moved[name] = sum(
-                one.metrics.get("storage.read_bytes_per_s", 0.0) + one.metrics.get("storage.write_bytes_per_s", 0.0)
-                for one in samples
-            )
-    names = {name for recording in recordings for name in recording.devices}
-    return max(moved, key=lambda name: moved[name], default=next(iter(sorted(names)), None))

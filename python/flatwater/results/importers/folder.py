@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
-from flatwater.results.importers.assemble import Assembled, Options, assemble, from_recordings
+from flatwater.results.importers.adding import Assembled
+from flatwater.results.importers.assemble import Options, assemble, from_recordings
 from flatwater.results.importers.imported import ImportedCell, Importer, read_head
 from flatwater.results.importers.names import key_of, runs_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording

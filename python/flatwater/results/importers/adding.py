@@ -1,0 +1,171 @@
+"""Adds the series of recordings to a run, on its clock: which recording gives a series, and which device is taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flatwater.results.importers.claims import Claims, Granted
+from flatwater.results.importers.clocks import Placed, Timeline
+from flatwater.results.importers.imported import ImportedCell, Interval
+from flatwater.results.importers.samplers import Recording, Sample
+
+#: Devices that are no drives: disks in memory and in files, CDs, floppies. A volume may be called `srvdata`.
+_NO_DRIVE = re.compile(r"(?:loop|ram|zram|sr|scd|fd)\d+(?:p\d+)?")
+#: dstat's column of all devices together.
+_ALL_DEVICES = "total"
+#: Programs that tell the same series, the most exact first: vmstat and dstat's text round to whole per cents.
+_EXACT = ("sysstat-json", "mpstat", "iostat", "dstat", "vmstat", "dstat-text")
+
+
+@dataclass
+class Assembled:
+    """A cell, and what became of each recording."""
+
+    cell: ImportedCell
+    taken: dict[Path, str] = field(default_factory=dict)
+    left_out: dict[Path, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Beside:
+    """A recording on the clock of the run: its own series, and those of each device."""
+
+    path: Path
+    recording: Recording
+    own: Placed
+    devices: dict[str, Placed]
+
+    @property
+    def order(self) -> tuple[int, str, int, Path]:
+        """The one that is preferred has the lowest: the most exact program, then the most samples in the run."""
+        tool = self.recording.tool
+        rank = _EXACT.index(tool) if tool in _EXACT else len(_EXACT)
+        count = len(self.own.intervals) + max((len(one.intervals) for one in self.devices.values()), default=0)
+        return rank, program_of(self.recording), -count, self.path
+
+
+def program_of(recording: Recording) -> str:
+    """The program whose output it is: iostat and mpstat both write sysstat's JSON."""
+    return (
+        f"{recording.tool} with devices" if recording.tool == "sysstat-json" and recording.devices else recording.tool
+    )
+
+
+def add(
+    made: Assembled,
+    recordings: Mapping[Path, Recording],
+    timeline: Timeline,
+    claims: Claims,
+    named: str | None,
+) -> None:
+    """Adds the series of recordings to a cell, each of one recording at a time; `claims` has those of its line.
+
+    `named`: the device of the user; None: the busiest one.
+    """
+    beside = sorted((_placed(timeline, path, one) for path, one in recordings.items()), key=lambda one: one.order)
+    device = named.removeprefix("/dev/") if named is not None else _busiest(beside)
+    assumed: dict[str, list[str]] = {}
+    for one in beside:
+        _take(made, one, device, claims, assumed)
+    made.cell.warnings += [f"{text} ({', '.join(names)})" for text, names in assumed.items()]
+
+
+def _placed(timeline: Timeline, path: Path, recording: Recording) -> _Beside:
+    # A line of throughput of its own would be a second one; how many a server counted stays.
+    own = [Sample(one.at_s, _without_line(one.metrics)) for one in recording.samples]
+    devices = {name: timeline.place(recording, samples) for name, samples in recording.devices.items()}
+    return _Beside(path, recording, timeline.place(recording, own), devices)
+
+
+def _without_line(metrics: dict[str, float]) -> dict[str, float]:
+    own = {"workload.throughput": "database.transactions_per_s"}
+    return {own.get(name, name): value for name, value in metrics.items() if name != "workload.ops_per_s"}
+
+
+def _take(made: Assembled, one: _Beside, device: str | None, claims: Claims, assumed: dict[str, list[str]]) -> None:
+    recording, path = one.recording, one.path
+    texts: list[str] = []
+    grants: list[Granted] = []
+    of_device = one.devices.get(device or "")
+    for placed in (one.own, of_device):
+        if placed is None:
+            continue
+        granted = claims.grant(path, program_of(recording), placed.intervals)
+        grants.append(granted)
+        made.cell.others += granted.intervals
+        texts += [placed.text] if granted.intervals and placed.text not in texts else []
+        if granted.intervals and placed.assumed:
+            names = assumed.setdefault(placed.assumed, [])
+            names += [path.name] if path.name not in names else []
+    if of_device is not None and texts:
+        others = len(recording.devices) - 1
+        texts.append(f"storage is {device}" + (f" (of {others + 1}: --device takes another)" if others else ""))
+    if recording.devices and of_device is None and texts:
+        texts.append(_without_device(recording, device))
+    reasons = _reasons(made.cell, path, program_of(recording), grants)
+    if texts:
+        made.taken[path] = "; ".join([*texts, *reasons, *recording.notes])
+    elif path not in made.taken:
+        if not reasons and recording.devices and of_device is None:
+            reasons = [_without_device(recording, device)]
+        made.left_out[path] = "; ".join(reasons) or (
+            "its times do not lie in the run: give their zone with --timezone if that is why"
+        )
+
+
+def _reasons(cell: ImportedCell, path: Path, program: str, grants: list[Granted]) -> list[str]:
+    """Why series of a recording are not taken of it. Two recordings at the same time are a warning of the cell."""
+    exact: dict[str, set[str]] = {}
+    same: dict[Path, set[str]] = {}
+    for granted in grants:
+        for name, series in granted.more_exact.items():
+            exact.setdefault(name, set()).update(series)
+        for other, series in granted.same_time.items():
+            same.setdefault(other, set()).update(series)
+    found = [f"{len(series)} series are taken of {name}" for name, series in sorted(exact.items())]
+    for other, series in sorted(same.items()):
+        found.append(
+            f"{len(series)} series are taken of {other.name}, which is of {program}, too, and sampled at the same time"
+        )
+        cell.warnings.append(
+            f"two recordings of {program} at the same time: {other.name} is taken, and {path.name} is not. "
+            "Import without the one that is not of this run"
+        )
+    if joint := max((granted.joint for granted in grants), default=0):
+        found.append(f"{joint} samples that another part has, too, are left out")
+    return found
+
+
+def _without_device(recording: Recording, device: str | None) -> str:
+    return f"has no {device}: it has {', '.join(sorted(recording.devices)[:8])}"
+
+
+def _busiest(beside: list[_Beside]) -> str | None:
+    """The device that read and wrote most during the run, in all parts of the recordings together."""
+    claims = Claims()
+    moved: dict[str, float] = {}
+    for one in beside:
+        for name, placed in one.devices.items():
+            if _NO_DRIVE.fullmatch(name) or name == _ALL_DEVICES:
+                continue
+            # Each device counts as a series: what two recordings have of the same time counts once.
+            sizes = [Interval(part.start_s, part.end_s, {name: _bytes(part)}) for part in placed.intervals]
+            granted = claims.grant(one.path, program_of(one.recording), sizes)
+            moved[name] = moved.get(name, 0.0) + sum(part.metrics[name] for part in granted.intervals)
+    names = sorted({name for one in beside for name in one.devices})
+    return max(moved, key=lambda name: moved[name], default=next(iter(names), None))
+
+
+def _bytes(interval: Interval) -> float:
+    rates = [interval.metrics.get(f"storage.{kind}_bytes_per_s", 0.0) for kind in ("read", "write")]
+    return sum(rates) * (interval.end_s - interval.start_s)
+
+
+def busiest_of(recording: Recording) -> str | None:
+    """The device of one recording that read and wrote most. Without a run, that is the line."""
+    length_s = recording.times[-1] if recording.times else 0.0
+    timeline = Timeline(length_s, 0.0, 0.0, "")
+    return _busiest([_placed(timeline, Path(), recording)])
