@@ -108,7 +108,7 @@ class TestTheBusiestDevice:
 
 
 def test_the_line_of_a_run_has_its_series_for_itself(tmp_path: Path) -> None:
-    """Without a benchmark, one server's counters are the line; those of another server are not mixed into its gauges."""
+    """Without a benchmark, one server's counters are the line; those of another are not mixed into its gauges."""
     for name in ("mysqladmin.txt", "ext.txt"):
         (tmp_path / name).write_text(mysqladmin(N))
     found = read_folder([tmp_path], FORMATS, Options())

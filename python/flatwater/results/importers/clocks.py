@@ -64,8 +64,10 @@ class Timeline:
             if start_s >= -usual / 2 and at_s <= self.length_s + usual / 2 and sample.metrics:
                 found.append(Interval(max(start_s, 0.0), at_s, sample.metrics))
         told = [f"{len(found)} samples of {usual:g} s", *([assumed] if assumed else []), *gap_note(times)]
-        if len(found) < len(samples):
-            told.append(f"{len(samples) - len(found)} of {len(samples)} lie outside of the run")
+        # A sample without figures (counters across a restart) is told where it was read.
+        filled = sum(bool(sample.metrics) for sample in samples)
+        if len(found) < filled:
+            told.append(f"{filled - len(found)} of {filled} lie outside of the run")
         return Placed(found, "; ".join(told), assumed)
 
     def _guessed_step(self, samples: Sequence[Sample]) -> float:

@@ -59,7 +59,7 @@ def read(path: Path) -> Recording:
     if times != own_times:
         notes.append("times in whole seconds, with seconds skipped: evened out over a minute")
     readings = [(at_s, row.metrics) for at_s, row in zip(times, rows, strict=True)]
-    samples, unit = status_samples(readings)
+    samples, unit = status_samples(readings, notes)
     own = next((name for name in _THROUGHPUTS if name in names), None)
     if own is not None and (not unit or _THROUGHPUTS[own] in ("NOPM", "NOTPM")):
         unit = _THROUGHPUTS[own]

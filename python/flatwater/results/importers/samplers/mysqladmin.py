@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 from flatwater.errors import UserError
 from flatwater.results.importers.samplers.sampler import Broken, Recording, clean_lines, usual_interval
@@ -17,6 +18,9 @@ NAME = "mysqladmin"
 _HEADING = re.compile(r"\|\s*Variable_name\s*\|\s*Value\s*\|")
 _ROW = re.compile(r"\|\s*([A-Za-z_0-9]{1,80})\s*\|\s*(\S*)\s*\|?\s*")
 _NUMBER = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,9})?")
+
+#: Intervals of one run differ by no more than this share, or by a second.
+_UNEVEN = 0.1
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -53,28 +57,39 @@ def read(path: Path) -> Recording:
         tables = _summed(tables)
         notes.append("differences (-r): counted together")
     readings = _timed(tables)
-    samples, unit = status_samples(readings)
+    samples, unit = status_samples(readings, notes)
     times = [at_s for at_s, _ in readings]
     interval_s = usual_interval(times) if "uptime" in tables[0] else None
     return Recording(NAME, "none", samples, interval_s, unit=unit, notes=notes)
 
 
 def _is_relative(tables: list[dict[str, float]]) -> bool:
-    """Whether the tables after the first have differences: Uptime is then the interval, again and again."""
+    """Whether the tables after the first have differences: Uptime is then the interval, again and again.
+
+    After a restart, Uptime is small, too, but then it grows with each reading.
+    """
     uptimes = [table["uptime"] for table in tables if "uptime" in table]
-    if len(uptimes) < 2 or len(uptimes) < len(tables):
+    if len(uptimes) < max(2, len(tables)) or uptimes[1] >= uptimes[0]:
         return False
-    if uptimes[1] >= uptimes[0]:
+    later = uptimes[1:]
+    if len(later) > 1 and all(now > then for then, now in pairwise(later)):
         return False
-    return len(uptimes) == 2 or abs(uptimes[2] - uptimes[1]) <= 1
+    usual = median(later)
+    return sum(abs(uptime - usual) <= max(1.0, usual * _UNEVEN) for uptime in later) * 2 > len(later)
 
 
 def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
-    """Absolute readings from differences. Gauges are differences, too, so their sums are the gauges again."""
+    """Absolute readings from differences. Gauges are differences, too, so their sums are the gauges again.
+
+    Where a second run was appended, its first table is absolute again: its Uptime is longer than all before together.
+    """
     found = [dict(tables[0])]
     for table in tables[1:]:
         last = found[-1]
-        found.append({name: last.get(name, 0.0) + value for name, value in table.items()})
+        if table["uptime"] > last["uptime"]:
+            found.append(dict(table))
+        else:
+            found.append({name: last.get(name, 0.0) + value for name, value in table.items()})
     return found
 
 

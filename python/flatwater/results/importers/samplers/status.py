@@ -55,22 +55,42 @@ KNOWN = frozenset({*RATES, *GAUGES, *COMMITS, STATEMENTS, *_LSN, *_CHECKPOINT, "
 Reading = tuple[float, Mapping[str, float]]
 
 
-def status_samples(readings: Sequence[Reading]) -> tuple[list[Sample], str]:
+def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[Sample], str]:
     """The samples of absolute readings, and the unit of their throughput ("" if there is none).
 
-    A counter that went down (the server was restarted, or FLUSH STATUS) has no rate in that interval.
+    Where the server was restarted, no counter has a rate in that interval, even if it is larger than before, and a
+    note tells it. Its gauges are readings as any. A single counter that went down (FLUSH STATUS) has no rate.
     """
     unit = _unit(readings)
     samples = []
+    restarts: list[int] = []
     before: Reading | None = None
-    for at_s, figures in readings:
+    for number, (at_s, figures) in enumerate(readings, 1):
         metrics = {f"database.{name}": figures[one] for one, name in GAUGES.items() if one in figures}
         metrics |= _derived(figures)
         if before is not None and at_s > before[0]:
-            metrics |= _rates(before, (at_s, figures), unit)
+            if _restarted(before[1], figures):
+                restarts.append(number)
+            else:
+                metrics |= _rates(before, (at_s, figures), unit)
             samples.append(Sample(at_s, metrics))
         before = (at_s, figures)
+    if restarts:
+        times = f"{len(restarts)} times, first" if len(restarts) > 1 else ""
+        notes.append(
+            f"the server was restarted {times} before reading {restarts[0]}: no rates there".replace("  ", " ")
+        )
     return samples, unit
+
+
+def _restarted(before: Mapping[str, float], now: Mapping[str, float]) -> bool:
+    """Whether the server was restarted between two readings: Uptime fell, or without it, a counter of InnoDB.
+
+    FLUSH STATUS resets counters of statements, but none of these.
+    """
+    if "uptime" in before and "uptime" in now:
+        return now["uptime"] < before["uptime"]
+    return any(name in before and name in now and now[name] < before[name] for name in RATES if name[:7] == "innodb_")
 
 
 def _rates(before: Reading, now: Reading, unit: str) -> dict[str, float]:

@@ -1,0 +1,89 @@
+"""What was started again during a recording: the server that counts, or the program that samples."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from flatwater.results.importers import FORMATS, Options, read_folder
+from flatwater.results.importers.samplers import SAMPLERS, Recording
+
+sys.path.insert(0, str(Path(__file__).parent))
+from sampled import at, mysqladmin
+
+
+def read(folder: Path, text: str) -> Recording:
+    path = folder / "x.txt"
+    path.write_text(text)
+    return next(one for one in SAMPLERS if one.recognises(path, text[:65536])).read(path)
+
+
+def figures(recording: Recording, metric: str) -> list[float | None]:
+    return [sample.metrics.get(metric) for sample in recording.samples]
+
+
+class TestOfAServer:
+    @staticmethod
+    def tables(*rows: dict[str, int]) -> str:
+        lines = []
+        for row in rows:
+            lines += ["| Variable_name | Value |", "| Aborted_clients | 0 |"]
+            lines += [f"| {name} | {value} |" for name, value in row.items()]
+        return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def restarted() -> Sequence[dict[str, int]]:
+        """After the restart, a counter is larger than before it."""
+        first = [
+            {"Com_commit": 50 * i, "Innodb_data_read": 10 * i, "Threads_running": 4, "Uptime": 20 + i} for i in range(9)
+        ]
+        later = [
+            {"Com_commit": 50 * i, "Innodb_data_read": 900_000 + 10 * i, "Threads_running": 6, "Uptime": 3 + i}
+            for i in range(9)
+        ]
+        return [*first, *later]
+
+    def test_no_counter_has_a_rate_there(self, tmp_path: Path) -> None:
+        recording = read(tmp_path, self.tables(*self.restarted()))
+        rates = figures(recording, "database.data_read_bytes_per_s")
+        assert rates == [10.0] * 8 + [None] + [10.0] * 8
+        assert figures(recording, "workload.throughput")[8] is None
+        assert figures(recording, "database.threads_running")[8] == 6
+        assert "the server was restarted before reading 10: no rates there" in recording.notes
+
+    @pytest.mark.parametrize(
+        "names", [("com_commit", "innodb_data_read", "uptime"), ("com_commit", "innodb_data_read")]
+    )
+    def test_in_a_csv_too(self, tmp_path: Path, names: tuple[str, ...]) -> None:
+        """Without Uptime, a counter of InnoDB tells it: FLUSH STATUS resets none of these."""
+        rows = [{name.lower(): value for name, value in row.items()} for row in self.restarted()]
+        if "uptime" not in names:
+            rows = [{"com_commit": 50 * i, "innodb_data_read": 10 * (i % 9)} for i in range(18)]
+        lines = [",".join(["timestamp", *names])]
+        lines += [",".join([at(i), *(str(row[name]) for name in names)]) for i, row in enumerate(rows)]
+        recording = read(tmp_path, "\n".join(lines) + "\n")
+        assert figures(recording, "workload.throughput") == [50.0] * 8 + [None] + [50.0] * 8
+        assert any("restarted before reading 10" in note for note in recording.notes)
+
+    def test_the_reading_stays_where_the_server_is_the_line(self, tmp_path: Path) -> None:
+        (tmp_path / "ext.txt").write_text(self.tables(*self.restarted()))
+        (cell,) = read_folder([tmp_path], FORMATS, Options()).cells
+        every = [*cell.intervals, *cell.others]
+        assert sum("database.threads_running" in one.metrics for one in every) == 17
+        assert any("restarted" in warning for warning in cell.warnings)
+
+    def test_after_the_first_reading_it_is_no_difference(self, tmp_path: Path) -> None:
+        """`-r` prints small figures after the first table, too, but there Uptime does not grow."""
+        later = ({"Com_commit": 50 * i, "Threads_running": 5, "Uptime": i} for i in range(1, 20))
+        recording = read(tmp_path, self.tables({"Com_commit": 9000, "Threads_running": 4, "Uptime": 5000}, *later))
+        assert figures(recording, "workload.throughput") == [None] + [50.0] * 18
+        assert figures(recording, "database.threads_running") == [5.0] * 19
+
+    def test_two_runs_of_differences_in_one_file(self, tmp_path: Path) -> None:
+        once = mysqladmin(10, relative=True)
+        recording = read(tmp_path, once + once.replace("10000", "10500"))
+        assert figures(recording, "database.threads_running") == [5.0] * 21
+        assert [rate for rate in figures(recording, "workload.throughput") if rate != 50.0] == [0.0]
