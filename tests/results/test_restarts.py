@@ -12,7 +12,7 @@ from flatwater.results.importers import FORMATS, Options, read_folder
 from flatwater.results.importers.samplers import SAMPLERS, Recording
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sampled import at, mysqladmin
+from sampled import EPOCH, FORMS, SAMPLES, at, dstat_csv, mysqladmin, vmstat
 
 
 def read(folder: Path, text: str) -> Recording:
@@ -87,3 +87,41 @@ class TestOfAServer:
         recording = read(tmp_path, once + once.replace("10000", "10500"))
         assert figures(recording, "database.threads_running") == [5.0] * 21
         assert [rate for rate in figures(recording, "workload.throughput") if rate != 50.0] == [0.0]
+
+
+class TestOfTheProgram:
+    """Its first row is the mean since boot again. Headings come on each screen, too, where it is none."""
+
+    @pytest.mark.parametrize("name", ["vmstat", "vmstat -t", "iostat", "sysstat-json", "dstat", "dstat text"])
+    @pytest.mark.parametrize("n", [1, 15, 30, 60])
+    def test_the_mean_since_boot_is_left_out_each_time(self, tmp_path: Path, name: str, n: int) -> None:
+        once = (SAMPLES | FORMS)[name](n)
+        if name.startswith("dstat"):
+            # Its first row is told apart here.
+            head, row, tail = once.partition(f"{EPOCH}.125,10.0" if name == "dstat" else " 10   4  80   6")
+            once = head + row.replace("10", "99", 1 if name == "dstat text" else 0).replace(",10.0", ",99.0") + tail
+        recording = read(tmp_path, once + once if name != "vmstat -t" else once + once.replace("2026-03", "2026-04"))
+        users = {sample.metrics["machine.cpu_user_pct"] for sample in recording.samples}
+        requests = {one.metrics.get("storage.read_ops_per_s") for one in recording.devices.get("sda", [])}
+        assert users == {10.0} and requests <= {100.0}
+        assert any("was started 2 times" in note for note in recording.notes)
+        if name in ("vmstat", "vmstat -t", "dstat text"):
+            assert len(recording.samples) == 2 * n
+
+    @pytest.mark.parametrize("screen", [20, 21, 22, 47])
+    def test_a_heading_on_each_screen_is_no_start(self, tmp_path: Path, screen: int) -> None:
+        head, names, *rows = vmstat(0).splitlines() + [vmstat(1).splitlines()[-1]] * 200
+        lines = [line for number, row in enumerate(rows) for line in ([head, names] * (number % screen == 0) + [row])]
+        recording = read(tmp_path, "\n".join(lines))
+        assert len(recording.samples) == 200 and not recording.notes
+        del lines[3 * screen], lines[5]
+        lines.insert(70, "a line of another program")
+        damaged = read(tmp_path, "\n".join(lines))
+        assert len(damaged.samples) >= 195
+
+    def test_what_has_no_times_goes_on(self, tmp_path: Path) -> None:
+        """A second start in dstat's CSV without times begins at 0 no more, where its rows would be out of order."""
+        once = "\n".join(line.partition(",")[2] if line[:1] == "1" else line for line in dstat_csv(20).splitlines())
+        once = once.replace('"epoch",', "") + "\n"
+        recording = read(tmp_path, once + once)
+        assert [sample.at_s for sample in recording.samples] == [float(second) for second in range(1, 41)]

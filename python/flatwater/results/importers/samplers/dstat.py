@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.results.importers.samplers.headings import starts_note, starts_of
 from flatwater.results.importers.samplers.sampler import (
     Broken,
     Clock,
@@ -69,6 +70,9 @@ class _State:
     #: Group and name of each column.
     columns: list[tuple[str, str]] = field(default_factory=list)
     rows: int = 0
+    #: Samples, those that cannot be read too, over all starts of the program.
+    index: int = 0
+    starts: int = 0
     clock: Clock = "none"
     interval_s: float | None = None
     year: YearClock = field(default_factory=lambda: YearClock(1972))  # a leap year: 29-02 is a day
@@ -92,7 +96,7 @@ def read(path: Path) -> Recording:
     (_read_csv if is_csv else _read_text)(state, lines)
     if not state.samples and not state.devices:
         raise UserError("no samples after the first line, which is the mean since boot", where=f"{path}:1")
-    notes = state.broken.notes()
+    notes = [*starts_note(NAME, state.starts), *state.broken.notes()]
     if not is_csv:
         notes.append("the text of dstat: figures have three or four digits")
     unknown = sorted({f"{group} {name}" for group, name in state.columns if _is_unknown(group, name)})
@@ -118,6 +122,7 @@ def _read_csv(state: _State, lines: list[tuple[int, str]]) -> None:
             state.year = YearClock(int(years[-1])) if years else state.year
             # The program was started again: its first row is again the mean since boot.
             state.rows, groups = 0, None
+            state.starts += 1
         elif line.startswith('"') and groups is None:
             groups = _filled([_group(cell) for cell in cells])
         elif line.startswith('"') and groups is not None:
@@ -129,28 +134,39 @@ def _read_csv(state: _State, lines: list[tuple[int, str]]) -> None:
 
 def _read_text(state: _State, lines: list[tuple[int, str]]) -> None:
     groups: list[str] = []
+    blocks: list[tuple[list[tuple[str, str]], list[tuple[int, list[str]]]]] = []
     for number, line in lines:
         if not line.strip():
             continue
         if _is_names(line):
             segments = [part.split() for part in re.split(r"[|:]", line)]
             names = groups + [""] * (len(segments) - len(groups))
-            state.columns = [(names[place], name) for place, part in enumerate(segments) for name in part]
+            columns = [(names[place], name) for place, part in enumerate(segments) for name in part]
+            blocks.append((columns, []))
         elif line.lstrip().startswith("-") and "--" in line:
             groups = [_group(part.strip("-").replace("-", " ")) for part in line.split()]
-        elif state.columns:
-            cells = _short_cells(state, line)
-            values = [_short(cell, name) for cell, (_, name) in zip(cells, state.columns, strict=False)]
+        elif blocks:
+            columns, rows = blocks[-1]
+            rows.append((number, _short_cells(columns, line)))
+    whole = [sum(len(cells) == len(columns) for _, cells in rows) for columns, rows in blocks]
+    starts = starts_of([(count, len(rows) - count) for count, (_, rows) in zip(whole, blocks, strict=True)])
+    state.starts = len(starts)
+    for place, (columns, rows) in enumerate(blocks):
+        state.columns = columns
+        if place in starts:
+            state.rows = 0
+        for number, cells in rows:
+            values = [_short(cell, name) for cell, (_, name) in zip(cells, columns, strict=False)]
             _row(state, number, cells, values)
 
 
-def _short_cells(state: _State, line: str) -> list[str]:
+def _short_cells(columns: list[tuple[str, str]], line: str) -> list[str]:
     """The values of a line of text. A time has a blank in it, and is one value."""
     cells: list[str] = []
     for part in line.split("|"):
         words = part.split()
         place = len(cells)
-        is_time = place < len(state.columns) and state.columns[place][1] in _TIMES and len(words) == 2
+        is_time = place < len(columns) and columns[place][1] in _TIMES and len(words) == 2
         cells += [" ".join(words)] if is_time else words
     return cells
 
@@ -159,6 +175,7 @@ def _row(state: _State, number: int, cells: list[str], values: list[float | None
     state.rows += 1
     if state.rows == 1:
         return  # the mean since boot
+    state.index += 1
     if len(cells) != len(state.columns):
         state.broken.add(number)
         return
@@ -176,7 +193,7 @@ def _row(state: _State, number: int, cells: list[str], values: list[float | None
     if at_s is None and any(name in _TIMES for _, name in state.columns):
         state.broken.add(number)
         return
-    at_s = at_s if at_s is not None else (state.rows - 1) * (state.interval_s or 1.0)
+    at_s = at_s if at_s is not None else state.index * (state.interval_s or 1.0)
     if metrics:
         state.samples.append(Sample(at_s, metrics))
     for device, found in of_devices.items():

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.results.importers.samplers.headings import starts_note
 from flatwater.results.importers.samplers.sampler import (
     Broken,
     Clock,
@@ -117,9 +118,7 @@ def read(path: Path) -> Recording:
             _row(state, number, words)
     if not any(state.devices.values()):
         raise UserError("no reports after the first, which is the mean since boot", where=f"{path}:1")
-    notes = state.broken.notes()
-    if state.starts > 1:
-        notes.append(f"iostat was started {state.starts} times")
+    notes = [*starts_note(NAME, state.starts), *state.broken.notes()]
     cpu = in_order(state.cpu, notes)
     devices = {name: in_order(samples, []) for name, samples in state.devices.items() if samples}
     return Recording(NAME, state.clock, cpu, None, devices, notes=notes, unknown=sorted(state.unknown))

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from flatwater.errors import UserError
 from flatwater.results.importers.imported import read_text
+from flatwater.results.importers.samplers.headings import starts_note
 from flatwater.results.importers.samplers.iostat import CPU_COLUMNS, device_metrics
 from flatwater.results.importers.samplers.mpstat import cpu_metrics
 from flatwater.results.importers.samplers.sampler import Clock, Recording, Sample, in_order, summed
@@ -39,13 +40,13 @@ def read(path: Path) -> Recording:
     devices: dict[str, list[Sample]] = {}
     clock: Clock = "none"
     notes: list[str] = []
-    index = 0
-    for report in _reports(text, notes):
+    index = starts = 0
+    for is_first, report in _reports(text, notes):
         has_devices = isinstance(report.get("disk"), list)
         at = _moment(report.get("timestamp"), clock_of_day)
         # iostat's first report is the mean since boot; mpstat has none of that.
-        if has_devices and index == 0:
-            index += 1
+        if has_devices and is_first:
+            starts, index = starts + 1, index + 1
             continue
         at_s, clock = at if at is not None else (float(index), clock)
         index += 1
@@ -58,6 +59,7 @@ def read(path: Path) -> Recording:
                 devices.setdefault(name, []).append(Sample(at_s, found))
     if not cpu and not devices:
         raise UserError("no reports after the first, which is the mean since boot", where=f"{path}:1")
+    notes += starts_note("iostat", starts)
     if clock == "local" and day is None:
         notes.append("without a date: its times count from a day that is not known")
     return Recording(
@@ -65,11 +67,11 @@ def read(path: Path) -> Recording:
     )
 
 
-def _reports(text: str, notes: list[str]) -> Iterator[dict[str, JsonValue]]:
-    """Each report of each `statistics` list, as far as the text goes."""
+def _reports(text: str, notes: list[str]) -> Iterator[tuple[bool, dict[str, JsonValue]]]:
+    """Each report of each `statistics` list, as far as the text goes, and whether it is the first of its list."""
     decoder = json.JSONDecoder()
     for begin in _BEGIN.finditer(text):
-        at = begin.end()
+        at, is_first = begin.end(), True
         while True:
             while at < len(text) and text[at] in " \t\r\n,":
                 at += 1
@@ -81,7 +83,8 @@ def _reports(text: str, notes: list[str]) -> Iterator[dict[str, JsonValue]]:
                 notes.append("cut off or damaged after its last whole report")
                 return
             if isinstance(report, dict):
-                yield report
+                yield is_first, report
+            is_first = False
 
 
 def _moment(stamp: JsonValue, clock: DayClock) -> tuple[float, Clock] | None:

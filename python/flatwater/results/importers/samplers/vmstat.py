@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.results.importers.samplers.headings import starts_note, starts_of
 from flatwater.results.importers.samplers.sampler import (
     Broken,
     Clock,
@@ -39,6 +40,9 @@ _COLUMNS = {
     "cache": ("machine.memory_cached_bytes", _KIB),
 }
 
+#: The time of a row, if it has one, and its figures.
+_Row = tuple[float | None, dict[str, float]]
+
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a line has vmstat's column names."""
@@ -50,9 +54,10 @@ def read(path: Path) -> Recording:
     """The samples of a file. Errors: UserError."""
     columns: list[str] = []
     zone = ""
-    samples: list[Sample] = []
-    broken, clock_told, is_first = Broken(), False, True
-    index = 0
+    # The rows after each heading, and how many more cannot be read.
+    blocks: list[list[_Row]] = []
+    unreadable: list[int] = []
+    broken, clock_told = Broken(), False
     for number, line in clean_lines(path):
         words = line.split()
         if _is_heading(words):
@@ -60,29 +65,38 @@ def read(path: Path) -> Recording:
             known = [name for name in words if name in _COLUMNS or name in ("swpd", "buff", "inact", "active", "gu")]
             zone = words[-1] if len(known) < len(words) else ""
             columns = words[: len(words) - (1 if zone else 0)]
+            blocks.append([])
+            unreadable.append(0)
             continue
         if not columns or not words or words[0] in ("procs", "--procs--", "----procs----"):
             continue
         values = broken.values(number, columns, words[: len(columns)])
         if values is None:
+            unreadable[-1] += 1
             continue
         stamp = read_stamp(" ".join(words[len(columns) : len(columns) + 2]))
         if clock_told and stamp is None:
             broken.add(number)
+            unreadable[-1] += 1
             continue
         clock_told = clock_told or stamp is not None
         metrics = {_COLUMNS[name][0]: value * _COLUMNS[name][1] for name, value in values.items() if name in _COLUMNS}
-        if not is_first:
-            samples.append(Sample(stamp[0] if stamp is not None else float(index), metrics))
-        is_first = False
-        index += 1
+        blocks[-1].append((stamp[0] if stamp is not None else None, metrics))
+    starts = starts_of([(len(rows), count) for rows, count in zip(blocks, unreadable, strict=True)])
+    samples = _samples(blocks, starts)
     if not samples:
         raise UserError("no samples after the first line, which is the mean since boot", where=f"{path}:1")
-    notes = broken.notes()
+    notes = [*starts_note(NAME, len(starts)), *broken.notes()]
     unknown = sorted({name for name in columns if name not in _COLUMNS})
     samples = in_order(samples, notes)
     clock: Clock = "none" if not clock_told else "epoch" if is_utc(zone) else "local"
     return Recording(NAME, clock, samples, None, notes=notes, unknown=unknown)
+
+
+def _samples(blocks: list[list[_Row]], starts: list[int]) -> list[Sample]:
+    """The rows without the first one of each start. Without times, they are numbered."""
+    rows = [row for number, block in enumerate(blocks) for row in block[1 if number in starts else 0 :]]
+    return [Sample(float(index) if at_s is None else at_s, metrics) for index, (at_s, metrics) in enumerate(rows, 1)]
 
 
 def _is_heading(words: list[str]) -> bool:
