@@ -111,9 +111,7 @@ def _take(made: Assembled, one: _Beside, device: str | None, claims: Claims, ass
     elif path not in made.taken:
         if not reasons and recording.devices and of_device is None:
             reasons = [_without_device(recording, device)]
-        made.left_out[path] = "; ".join(reasons) or (
-            "its times do not lie in the run: give their zone with --timezone if that is why"
-        )
+        made.left_out[path] = "; ".join(reasons) or _outside(recording)
 
 
 def _reasons(cell: ImportedCell, path: Path, program: str, grants: list[Granted]) -> list[str]:
@@ -137,6 +135,14 @@ def _reasons(cell: ImportedCell, path: Path, program: str, grants: list[Granted]
     if joint := max((granted.joint for granted in grants), default=0):
         found.append(f"{joint} samples that another part has, too, are left out")
     return found
+
+
+def _outside(recording: Recording) -> str:
+    """Why none of its samples lie in the run, with the note about its dates if they may be read in two ways."""
+    text = "its times do not lie in the run"
+    if recording.day_first is None:
+        return f"{text}: give their zone with --timezone if that is why"
+    return "; ".join([text, *(note for note in recording.notes if "its dates" in note)])
 
 
 def _without_device(recording: Recording, device: str | None) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.results.importers.adding import Assembled
 from flatwater.results.importers.assemble import Options, assemble, from_recordings
+from flatwater.results.importers.dates import settled
 from flatwater.results.importers.imported import ImportedCell, Importer, read_head
 from flatwater.results.importers.names import key_of, runs_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording
@@ -203,7 +204,7 @@ def _by_run(group: _Group, found: Found) -> Iterator[_Group]:
 
 
 def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None:
-    recordings = dict(part.recordings)
+    recordings = settled(dict(part.recordings), part.cells[0][1] if part.cells else None)
     if part.cells:
         (path, cell) = part.cells[0]
         made: Assembled | None = assemble(cell, recordings, options)

@@ -83,6 +83,8 @@ class ImportedCell:
     rampup_s: float = 0.0
     #: When the run began, seconds since 1970, and whether the time zone of that is known; None if it is not told.
     began: tuple[float, bool] | None = None
+    #: Whether the year of that is told; else it is one of `stamps.NO_YEAR`.
+    has_year: bool = True
     #: The names of the files that it was read from.
     files: list[str] = field(default_factory=list)
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.results import LatencyUs, MetricSummary
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines, read_text
+from flatwater.results.importers.samplers.line_stamps import unstamped
 from flatwater.results.importers.samplers.sampler import Broken
-from flatwater.results.importers.samplers.stamps import read_stamp
 from flatwater.results.importers.sysbench_options import HEADING, block_bytes, settings, threads_of
 
 NAME = "sysbench"
@@ -32,8 +32,6 @@ CSV = re.compile(",".join([NUMBER] * 10))
 #: What begins like a line of `--report-interval`, or of CSV, and need not be whole.
 REPORT_BEGINS = re.compile(r"\[\s*(?:\d|$)")
 CSV_BEGINS = re.compile(r"\d")
-#: Programs like `ts` write a time before each line.
-STAMPED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12}|\d{10}(?:\.\d{1,9})?):?\s+(.*)")
 FILEIO = re.compile(rf"reads: {NUMBER} (MiB|MB|Mb)/s writes: {NUMBER} \S+ fsyncs: {NUMBER}/s\s*(.*)")
 #: tps of oltp (0.5 has commas), eps of other scripts.
 EVENTS = re.compile(rf"(?:thds|threads): ?(\d{{1,9}}),? (tps|eps): {NUMBER},?\s*(.*)")
@@ -45,23 +43,23 @@ LATENCY = re.compile(
 )
 ERRORS = re.compile(rf"(?:err/s|errors/s|errors):? {NUMBER}")
 QUEUE = re.compile(r"queue length: (\d{1,9}),? concurrency: (\d{1,9})")
-#: Name of the total -> pattern.
+#: Name of the total -> pattern. sysbench indents these lines; a program that writes times may take the blanks away.
 TOTALS = {
-    "reads_per_s": re.compile(rf"\s+reads/s:\s+{NUMBER}"),
-    "writes_per_s": re.compile(rf"\s+writes/s:\s+{NUMBER}"),
-    "fsyncs_per_s": re.compile(rf"\s+fsyncs/s:\s+{NUMBER}"),
-    "read_mib_per_s": re.compile(rf"\s+read, MiB/s:\s+{NUMBER}"),
-    "written_mib_per_s": re.compile(rf"\s+written, MiB/s:\s+{NUMBER}"),
+    "reads_per_s": re.compile(rf"\s*reads/s:\s+{NUMBER}"),
+    "writes_per_s": re.compile(rf"\s*writes/s:\s+{NUMBER}"),
+    "fsyncs_per_s": re.compile(rf"\s*fsyncs/s:\s+{NUMBER}"),
+    "read_mib_per_s": re.compile(rf"\s*read, MiB/s:\s+{NUMBER}"),
+    "written_mib_per_s": re.compile(rf"\s*written, MiB/s:\s+{NUMBER}"),
     "requests_per_s": re.compile(rf"\s*{NUMBER} Requests/sec executed"),
-    "transactions_per_s": re.compile(rf"\s+transactions:\s+\d+\s+\({NUMBER} per sec"),
-    "errors": re.compile(r"\s+ignored errors:\s+(\d{1,15})"),
-    "events": re.compile(r"\s+total number of events:\s+(\d{1,15})"),
-    "events_per_s": re.compile(rf"\s+(?:events per second|events/s \(eps\)):\s+{NUMBER}"),
-    "total_time_s": re.compile(rf"\s+(?:total time|time elapsed):\s+{NUMBER}s"),
-    "latency_avg_ms": re.compile(rf"\s+avg:\s+{NUMBER}"),
-    "latency_max_ms": re.compile(rf"\s+max:\s+{NUMBER}"),
-    "latency_p95_ms": re.compile(rf"\s+(?:approx\.\s+95 percentile|95th percentile):\s+{NUMBER}"),
-    "latency_p99_ms": re.compile(rf"\s+(?:approx\.\s+99 percentile|99th percentile):\s+{NUMBER}"),
+    "transactions_per_s": re.compile(rf"\s*transactions:\s+\d+\s+\({NUMBER} per sec"),
+    "errors": re.compile(r"\s*ignored errors:\s+(\d{1,15})"),
+    "events": re.compile(r"\s*total number of events:\s+(\d{1,15})"),
+    "events_per_s": re.compile(rf"\s*(?:events per second|events/s \(eps\)):\s+{NUMBER}"),
+    "total_time_s": re.compile(rf"\s*(?:total time|time elapsed):\s+{NUMBER}s"),
+    "latency_avg_ms": re.compile(rf"\s*avg:\s+{NUMBER}"),
+    "latency_max_ms": re.compile(rf"\s*max:\s+{NUMBER}"),
+    "latency_p95_ms": re.compile(rf"\s*(?:approx\.\s+95 percentile|95th percentile):\s+{NUMBER}"),
+    "latency_p99_ms": re.compile(rf"\s*(?:approx\.\s+99 percentile|99th percentile):\s+{NUMBER}"),
 }  # fmt: skip
 FAILURE = re.compile(r"FATAL: (.*)")
 
@@ -80,6 +78,7 @@ class _Run:
     failures: list[tuple[int, str]] = field(default_factory=list)
     #: The moment of its start, and whether its time zone is told.
     began: tuple[float, bool] | None = None
+    has_year: bool = True
     #: Whether its reports are lines of CSV, which do not tell the percentile of their latency.
     is_csv: bool = False
     #: Reports that cannot be read.
@@ -92,7 +91,8 @@ def recognises(path: Path, head: str) -> bool:
     """Whether a line has sysbench's version, or is a report of an interval."""
     del path
     lines = head.splitlines()
-    if any(VERSION.match(line) or REPORT.match(_unstamped(line)[1]) for line in lines):
+    lines = [line.lstrip() if stamp is not None else line for stamp, line in map(unstamped, lines)]
+    if any(VERSION.match(line) or REPORT.match(line) for line in lines):
         return True
     filled = [line.strip() for line in lines if line.strip()]
     return len(filled) > 1 and all(CSV.fullmatch(line) for line in filled[:2])
@@ -106,7 +106,9 @@ def read(paths: list[Path]) -> list[ImportedCell]:
 def _read_file(path: Path) -> list[ImportedCell]:
     runs: list[_Run] = []
     for number, stamped in numbered_lines(read_text(path)):
-        stamp, line = _unstamped(stamped)
+        stamp, line = unstamped(stamped)
+        # Some programs write two blanks behind the time, and some take sysbench's own away.
+        line = line.lstrip() if stamp is not None else line
         if match := VERSION.match(line):
             runs.append(_Run(number, match[1]))
         elif csv := CSV.fullmatch(line.strip()):
@@ -116,8 +118,9 @@ def _read_file(path: Path) -> list[ImportedCell]:
         elif report := REPORT.match(line):
             if not runs:
                 runs.append(_Run(number, "unknown"))  # the head of the file was cut off
-            if stamp is not None and runs[-1].began is None:
-                runs[-1].began = stamp[0] - float(report[1]), stamp[1]
+            if stamp is not None and stamp.at_s is not None and runs[-1].began is None:
+                runs[-1].began = stamp.at_s - float(report[1]), stamp.has_zone
+                runs[-1].has_year = stamp.has_year
             _report_line(path, number, runs[-1], float(report[1]), report[2])
         elif runs and (REPORT_BEGINS.match(line) or (runs[-1].is_csv and CSV_BEGINS.match(line))):
             runs[-1].broken.add(number, f"not a report of sysbench's: {line[:50]!r}")
@@ -139,15 +142,6 @@ def _other_line(number: int, run: _Run, line: str) -> None:
             return
     if match := FAILURE.match(line):
         run.failures.append((number, match[1]))
-
-
-def _unstamped(line: str) -> tuple[tuple[float, bool] | None, str]:
-    """A time before a line, if there is one, and the line without it."""
-    match = STAMPED.match(line) if line[:1].isdecimal() else None
-    found = read_stamp(match[1]) if match is not None else None
-    if match is None or found is None:
-        return None, line
-    return (found[0], found[1] == "epoch"), match[2]
 
 
 def _csv_line(path: Path, number: int, run: _Run, match: re.Match[str]) -> None:
@@ -316,6 +310,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         warnings=warnings,
         unread=run.broken.notes(),
         began=run.began,
+        has_year=run.has_year,
         totals={"sysbench_version": run.version, **run.totals},
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.results.importers.imported import read_text
+from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, evened, in_order, number_of
 from flatwater.results.importers.samplers.stamps import read_stamp
 from flatwater.results.importers.samplers.status import KNOWN, Reading, status_samples
@@ -30,6 +31,10 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path) -> Recording:
     """The samples of a file. Errors: UserError."""
+    return in_either_order(path, _read)
+
+
+def _read(path: Path, day_first: bool) -> Recording:
     lines = read_text(path).splitlines()
     names = _names(lines[0])
     readings: list[Reading] = []
@@ -41,15 +46,17 @@ def read(path: Path) -> Recording:
             cells = next(csv.reader([line], delimiter=_delimiter(lines[0])), [])
         except csv.Error:
             cells = []
-        stamp = read_stamp(cells[0]) if cells else None
+        stamp = read_stamp(cells[0], day_first) if cells else None
         if stamp is None or len(cells) != len(names):
             broken.add(number)
             continue
         clock.append(stamp[1])
-        figures = {
-            name: value for name, cell in zip(names, cells, strict=True) if (value := number_of(cell)) is not None
-        }
-        figures.pop(names[0], None)
+        figures: dict[str, float] = {}
+        for name, cell in zip(names[1:], cells[1:], strict=True):
+            if (value := number_of(cell.strip())) is not None:
+                figures[name] = value
+            elif name in KNOWN or name in _THROUGHPUTS:
+                broken.add_value(number, cell)
         readings.append((stamp[0], figures))
     if len(readings) < 2:
         raise UserError("no two rows with a time and as many columns as the heading", where=f"{path}:2")

@@ -19,11 +19,11 @@ from flatwater.results.importers.samplers.sampler import (
     Clock,
     Recording,
     Sample,
+    all_in_order,
     clean_lines,
-    in_order,
     number_of,
 )
-from flatwater.results.importers.samplers.stamps import YearClock, read_stamp
+from flatwater.results.importers.samplers.stamps import NO_YEAR, YearClock, read_stamp
 
 NAME = "dstat"
 #: The name of recordings of the text, whose figures are rounded.
@@ -75,7 +75,9 @@ class _State:
     starts: int = 0
     clock: Clock = "none"
     interval_s: float | None = None
-    year: YearClock = field(default_factory=lambda: YearClock(1972))  # a leap year: 29-02 is a day
+    year: YearClock = field(default_factory=lambda: YearClock(NO_YEAR))
+    has_year: bool = False
+    needs_year: bool = False
     samples: list[Sample] = field(default_factory=list)
     devices: dict[str, list[Sample]] = field(default_factory=dict)
     broken: Broken = field(default_factory=Broken)
@@ -100,10 +102,12 @@ def read(path: Path) -> Recording:
     if not is_csv:
         notes.append("the text of dstat: figures have three or four digits")
     unknown = sorted({f"{group} {name}" for group, name in state.columns if _is_unknown(group, name)})
-    devices = {name: in_order(one, []) for name, one in state.devices.items()}
-    samples = in_order(state.samples, notes)
+    samples, devices = all_in_order(state.samples, state.devices, notes)
     tool = NAME if is_csv else TEXT
-    return Recording(tool, state.clock, samples, state.interval_s, devices, notes=notes, unknown=unknown)
+    has_year = not state.needs_year
+    return Recording(
+        tool, state.clock, samples, state.interval_s, devices, has_year=has_year, notes=notes, unknown=unknown
+    )
 
 
 def _read_csv(state: _State, lines: list[tuple[int, str]]) -> None:
@@ -119,7 +123,8 @@ def _read_csv(state: _State, lines: list[tuple[int, str]]) -> None:
         if cells[0] == "Cmdline:":
             state.interval_s = _delay(cells[1] if len(cells) > 1 else "")
             years = re.findall(r"\b(20\d\d)\b", line)
-            state.year = YearClock(int(years[-1])) if years else state.year
+            if years:
+                state.year, state.has_year = YearClock(int(years[-1])), True
             # The program was started again: its first row is again the mean since boot.
             state.rows, groups = 0, None
             state.starts += 1
@@ -190,6 +195,8 @@ def _row(state: _State, number: int, cells: list[str], values: list[float | None
         elif value is not None and (of_device := _of_device(group, name)) is not None:
             device, metric = of_device
             of_devices.setdefault(device, {})[metric] = value
+        elif value is None and not _is_unknown(group, name):
+            state.broken.add_value(number, cell)
     if at_s is None and any(name in _TIMES for _, name in state.columns):
         state.broken.add(number)
         return
@@ -213,7 +220,7 @@ def _moment(state: _State, cell: str) -> float | None:
         return at_s
     dated = state.year.at(cell)
     if dated is not None:
-        state.clock = "local"
+        state.clock, state.needs_year = "local", not state.has_year
     return dated
 
 

@@ -10,11 +10,19 @@ import re
 from pathlib import Path
 
 from flatwater.errors import UserError
-from flatwater.results.importers.samplers.sampler import Clock, Recording, Sample, clean_lines, in_order
+from flatwater.results.importers.samplers.sampler import (
+    Broken,
+    Clock,
+    Recording,
+    Sample,
+    clean_lines,
+    in_order,
+    number_of,
+)
 from flatwater.results.importers.samplers.stamps import read_stamp
 
 NAME = "hammerdb-counter"
-_NOPM = re.compile(r"NOPM_SAMPLE:?[,\s]*(\d{10}(?:\.\d{1,9})?)[,\s]+(\d{1,12})\b")
+_NOPM = re.compile(r"NOPM_SAMPLE:?[,\s]*(\d{10}(?:\.\d{1,20})?)[,\s]+([^\s,;]{1,40})")
 _TPM = re.compile(r"(\d{1,12}) [A-Za-z0-9_ ]{1,30}? tpm(?: @ (.{1,60}))?")
 
 
@@ -31,15 +39,19 @@ def read(path: Path) -> Recording:
     nopm: list[Sample] = []
     tpm: list[Sample] = []
     clocks: list[Clock] = []
-    for _, line in clean_lines(path):
+    broken = Broken()
+    for number, line in clean_lines(path):
         if match := _NOPM.search(line):
-            nopm.append(Sample(float(match[1]), {"workload.throughput": float(match[2])}))
+            if (value := number_of(match[2])) is None:
+                broken.add_value(number, match[2])
+            else:
+                nopm.append(Sample(float(match[1]), {"workload.throughput": value}))
         elif match := _TPM.fullmatch(line.strip()):
             stamp = read_stamp(match[2]) if match[2] else None
             clocks.append(stamp[1] if stamp is not None else "none")
             at_s = stamp[0] if stamp is not None else float(len(tpm) + 1)
             tpm.append(Sample(at_s, {"workload.throughput": float(match[1])}))
-    notes: list[str] = []
+    notes = broken.notes()
     if nopm:
         return Recording(NAME, "epoch", in_order(nopm, notes), None, unit="NOPM", notes=notes)
     if not tpm:

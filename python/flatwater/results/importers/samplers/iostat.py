@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.headings import starts_note
 from flatwater.results.importers.samplers.sampler import (
     Broken,
     Clock,
     Recording,
     Sample,
+    all_in_order,
     clean_lines,
-    in_order,
     summed,
 )
 from flatwater.results.importers.samplers.stamps import read_stamp
@@ -96,6 +97,10 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path) -> Recording:
     """The samples of a file. Errors: UserError."""
+    return in_either_order(path, _read)
+
+
+def _read(path: Path, day_first: bool) -> Recording:
     state = _State()
     for number, line in clean_lines(path):
         words = line.split()
@@ -112,15 +117,14 @@ def read(path: Path) -> Recording:
             if not state.has_cpu:
                 _begin_report(state)
             state.heading, state.is_cpu, state.has_cpu = words, False, False
-        elif (stamp := read_stamp(line)) is not None:
+        elif (stamp := read_stamp(line, day_first)) is not None:
             state.at_s, state.clock = stamp
         else:
             _row(state, number, words)
     if not any(state.devices.values()):
         raise UserError("no reports after the first, which is the mean since boot", where=f"{path}:1")
     notes = [*starts_note(NAME, state.starts), *state.broken.notes()]
-    cpu = in_order(state.cpu, notes)
-    devices = {name: in_order(samples, []) for name, samples in state.devices.items() if samples}
+    cpu, devices = all_in_order(state.cpu, state.devices, notes)
     return Recording(NAME, state.clock, cpu, None, devices, notes=notes, unknown=sorted(state.unknown))
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.sampler import (
     Broken,
     Recording,
@@ -44,15 +45,23 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path) -> Recording:
     """The samples of a file. Errors: UserError."""
+    return in_either_order(path, _read)
+
+
+def _read(path: Path, day_first: bool) -> Recording:
     names: list[str] = []
     samples: list[Sample] = []
     broken, clock = Broken(), DayClock(0.0)
     dated = False
     for number, line in clean_lines(path):
-        if line.startswith("Linux") and (day := _day(line)) is not None:
+        if line.startswith("Linux") and (day := _day(line, day_first)) is not None:
             clock, dated = DayClock(day), True
         elif (heading := _heading(line)) is not None:
             names = heading
+            # Its time is that of the beginning of the interval: before midnight, the first row may be of the next day.
+            begin_s = read_time(line.partition("CPU")[0])
+            if begin_s is not None:
+                clock.at(begin_s)
         elif names and (row := _ROW.fullmatch(line)) is not None:
             words = row[2].split()
             if words[0] != "all":
@@ -95,5 +104,5 @@ def _heading(line: str) -> list[str] | None:
     return words[1:] if words[:1] == ["CPU"] and "%idle" in words else None
 
 
-def _day(line: str) -> float | None:
-    return next((day for word in line.split() if (day := read_date(word)) is not None), None)
+def _day(line: str, day_first: bool) -> float | None:
+    return next((day for word in line.split() if (day := read_date(word, day_first)) is not None), None)

@@ -11,13 +11,12 @@ from pathlib import Path
 from statistics import median
 
 from flatwater.errors import UserError
-from flatwater.results.importers.samplers.sampler import Broken, Recording, clean_lines, usual_interval
+from flatwater.results.importers.samplers.sampler import Broken, Recording, clean_lines, number_of, usual_interval
 from flatwater.results.importers.samplers.status import KNOWN, Reading, status_samples
 
 NAME = "mysqladmin"
 _HEADING = re.compile(r"\|\s*Variable_name\s*\|\s*Value\s*\|")
 _ROW = re.compile(r"\|\s*([A-Za-z_0-9]{1,80})\s*\|\s*(\S*)\s*\|?\s*")
-_NUMBER = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,9})?")
 
 #: Intervals of one run differ by no more than this share, or by a second.
 _UNEVEN = 0.1
@@ -43,8 +42,8 @@ def read(path: Path) -> Recording:
         if row is None:
             broken.add(number)
         elif (name := row[1].lower()) in KNOWN:
-            if _NUMBER.fullmatch(row[2]):
-                tables[-1][name] = float(row[2])
+            if (value := number_of(row[2])) is not None:
+                tables[-1][name] = value
             elif row[2]:
                 broken.add(number)
     notes = broken.notes()

@@ -18,7 +18,10 @@ Clock = Literal["epoch", "local", "none"]
 
 #: Colours of a terminal, which `script` and some pagers leave in a file.
 _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
-_NUMBER = re.compile(r"-?[0-9]{1,18}(?:[.,][0-9]{1,9})?")
+#: As C and Python write floats: 16384, 0.1, 12.142857142857142, 1.6384e+06. Bounded, as a damaged file has any length.
+_NUMBER = re.compile(r"-?[0-9]{1,20}(?:[.,][0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?")
+#: No figure of a machine or a server is larger.
+_VALUE_MAX = 1e20
 #: A longer distance between two samples, as a multiple of the usual one, is a gap. Scripts that sleep a second between
 #: two samples skip a second now and then.
 GAP_TIMES = 2.5
@@ -51,6 +54,10 @@ class Recording:
     interval_s: float | None = None
     #: Samples of each block device, with the names of the layer `storage`.
     devices: dict[str, list[Sample]] = field(default_factory=dict)
+    #: The same with the day first in its dates, where these may be month/day or day/month; else None.
+    day_first: Recording | None = None
+    #: Whether its times tell the year; else it is one of `stamps.NO_YEAR`.
+    has_year: bool = True
     #: The unit of `workload.throughput`, if the samples have it.
     unit: str = ""
     #: What was assumed or left out, a sentence each.
@@ -87,11 +94,20 @@ class Broken:
         #: The first of them, and what is wrong with it, if that was told.
         self.first: tuple[int, str] | None = None
         self._has_commas = False
+        #: Values that cannot be read in lines that can, and the line of the first.
+        self._values = 0
+        self._first_value = 0
 
     def add(self, number: int, what: str = "") -> None:
         """Notes a line, and what is wrong with it."""
         self.first = self.first or (number, what)
         self.count += 1
+
+    def add_value(self, number: int, text: str) -> None:
+        """Notes a value that cannot be read in a line that can; what is empty was not measured."""
+        if text.strip() not in ("", "-"):
+            self._values += 1
+            self._first_value = self._first_value or number
 
     def values(self, number: int, names: Sequence[str], texts: Sequence[str]) -> dict[str, float] | None:
         """The numbers of a row by their columns; None if the row has others, and the line is then noted."""
@@ -108,6 +124,9 @@ class Broken:
         if self.first is not None:
             many = "s" if self.count > 1 else ""
             found.append(f"{self.count} line{many} that cannot be read left out, first line {self.first[0]}")
+        if self._values:
+            many = "s" if self._values > 1 else ""
+            found.append(f"{self._values} value{many} that cannot be read left out, first line {self._first_value}")
         if self._has_commas:
             found.append("decimal commas are read as points")
         return found
@@ -126,7 +145,8 @@ def clean_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def number_of(text: str) -> float | None:
     """A number with a decimal point, or the decimal comma of many languages; None for anything else."""
-    return float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else None
+    value = float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else None
+    return value if value is not None and abs(value) <= _VALUE_MAX else None
 
 
 def summed(pairs: Mapping[str, float], columns: Mapping[str, str]) -> dict[str, float]:
@@ -173,6 +193,17 @@ def evened(times: list[float]) -> list[float]:
         step_s = (times[last] - times[first]) / (last - first)
         found += [times[first] + step_s * number for number in range(last - first)]
     return [*found, times[-1]]
+
+
+def all_in_order(
+    samples: list[Sample], devices: Mapping[str, list[Sample]], notes: list[str]
+) -> tuple[list[Sample], dict[str, list[Sample]]]:
+    """The same of a recording's own samples and those of its devices. What several have to tell is told once."""
+    told: list[str] = []
+    own = in_order(samples, told)
+    of_devices = {name: in_order(one, told) for name, one in devices.items() if one}
+    notes += list(dict.fromkeys(told))
+    return own, of_devices
 
 
 def in_order(samples: list[Sample], notes: list[str]) -> list[Sample]:

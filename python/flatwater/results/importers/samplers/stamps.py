@@ -7,18 +7,20 @@ from datetime import UTC, datetime, timedelta
 
 from flatwater.results.importers.samplers.sampler import Clock
 
-_EPOCH = re.compile(r"(\d{10})(\.\d{1,9})?|(\d{13})")
-#: Month and day first, as sysstat prints them in most languages; the other way round if the first is above 12.
+_EPOCH = re.compile(r"(\d{10})(\.\d{1,20})?|(\d{13})")
+#: Month and day, as sysstat prints them in most languages, or the other way round: see day_orders.py.
 _SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})")
 _DOTS = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2})\.?")
 _DASHES = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_TIME = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:[.,](\d{1,6}))?(?:\s*([AaPp])\.?\s?[Mm]\.?)?")
+_TIME = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(?:\s*([AaPp])\.?\s?[Mm]\.?)?")
 #: As `date` and Tcl's clock print: Fri Sep 28 14:11:20 BST 2018.
 _UNIX = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\S{1,6}) (\d{4})")
 #: As dstat and dool print: 31-12 14:10:38, Dec-31 14:10:38.
 _DAY_MONTH = re.compile(r"(\d{2})-(\d{2}) (\d{2}:\d{2}:\d{2})")
 _MONTH_DAY = re.compile(r"([A-Z][a-z]{2})-(\d{2}) (\d{2}:\d{2}:\d{2})")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+#: The year of times without one, until it is known: a leap year, for 29 February.
+NO_YEAR = 1972
 #: Names of zones that mean no other one.
 _UTC_NAMES = ("UTC", "GMT", "Z")
 _DAY_S = 86400.0
@@ -26,8 +28,11 @@ _DAY_S = 86400.0
 _HALF_YEAR_S = 183 * _DAY_S
 
 
-def read_stamp(text: str) -> tuple[float, Clock] | None:
-    """Seconds since 1970, and whether the zone was told; None if it is no time with a date."""
+def read_stamp(text: str, day_first: bool = False) -> tuple[float, Clock] | None:
+    """Seconds since 1970, and whether the zone was told; None if it is no time with a date.
+
+    `day_first`: the order in dates with slashes.
+    """
     text = text.strip()
     if match := _EPOCH.fullmatch(text):
         return (int(match[3]) / 1000 if match[3] else float(text)), "epoch"
@@ -36,7 +41,7 @@ def read_stamp(text: str) -> tuple[float, Clock] | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        return _date_and_time(text)
+        return _date_and_time(text, day_first)
     return _seconds(moment), "local" if moment.tzinfo is None else "epoch"
 
 
@@ -51,19 +56,19 @@ def _unix(match: re.Match[str]) -> tuple[float, Clock] | None:
     return _seconds(moment), "epoch" if match[6] in _UTC_NAMES else "local"
 
 
-def _date_and_time(text: str) -> tuple[float, Clock] | None:
+def _date_and_time(text: str, day_first: bool) -> tuple[float, Clock] | None:
     date, _, time = text.partition(" ")
-    day, second = read_date(date), read_time(time)
+    day, second = read_date(date, day_first), read_time(time)
     return None if day is None or second is None else (day + second, "local")
 
 
-def read_date(text: str) -> float | None:
+def read_date(text: str, day_first: bool = False) -> float | None:
     """Midnight of a day, in seconds since 1970: 03/13/2026, 13/03/26, 13.03.2026, 2026-03-13."""
     if match := _DASHES.fullmatch(text):
         year, month, day = (int(part) for part in match.groups())
     elif match := _SLASHES.fullmatch(text):
         month, day, year = (int(part) for part in match.groups())
-        month, day = (day, month) if month > 12 else (month, day)
+        month, day = (day, month) if month > 12 or (day_first and day <= 12) else (month, day)
     elif match := _DOTS.fullmatch(text):
         day, month, year = (int(part) for part in match.groups())
     else:
@@ -85,6 +90,17 @@ def read_time(text: str) -> float | None:
     if hour > 24 or minute > 59 or second > 60:
         return None
     return hour * 3600.0 + minute * 60.0 + second + float(f"0.{match[4] or 0}")
+
+
+def read_month_day(month: str, day: str, time: str) -> float | None:
+    """Seconds since 1970 of a time without a year, in NO_YEAR: Mar, 13, 22:15:01. None if it is none."""
+    second = read_time(time)
+    if month not in _MONTHS or second is None:
+        return None
+    try:
+        return _seconds(datetime(NO_YEAR, _MONTHS.index(month) + 1, int(day))) + second
+    except ValueError:
+        return None
 
 
 class DayClock:

@@ -11,10 +11,11 @@ from pydantic import JsonValue
 
 from flatwater.errors import UserError
 from flatwater.results.importers.imported import read_text
+from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.headings import starts_note
 from flatwater.results.importers.samplers.iostat import CPU_COLUMNS, device_metrics
 from flatwater.results.importers.samplers.mpstat import cpu_metrics
-from flatwater.results.importers.samplers.sampler import Clock, Recording, Sample, in_order, summed
+from flatwater.results.importers.samplers.sampler import Clock, Recording, Sample, all_in_order, summed
 from flatwater.results.importers.samplers.stamps import DayClock, read_date, read_stamp, read_time
 
 NAME = "sysstat-json"
@@ -32,9 +33,13 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path) -> Recording:
     """The samples of a file. Errors: UserError."""
+    return in_either_order(path, _read)
+
+
+def _read(path: Path, day_first: bool) -> Recording:
     text = read_text(path)
     match = _DATE.search(text)
-    day = read_date(match[1]) if match is not None else None
+    day = read_date(match[1], day_first) if match is not None else None
     clock_of_day = DayClock(day or 0.0)
     cpu: list[Sample] = []
     devices: dict[str, list[Sample]] = {}
@@ -43,7 +48,7 @@ def read(path: Path) -> Recording:
     index = starts = 0
     for is_first, report in _reports(text, notes):
         has_devices = isinstance(report.get("disk"), list)
-        at = _moment(report.get("timestamp"), clock_of_day)
+        at = _moment(report.get("timestamp"), clock_of_day, day_first)
         # iostat's first report is the mean since boot; mpstat has none of that.
         if has_devices and is_first:
             starts, index = starts + 1, index + 1
@@ -62,9 +67,8 @@ def read(path: Path) -> Recording:
     notes += starts_note("iostat", starts)
     if clock == "local" and day is None:
         notes.append("without a date: its times count from a day that is not known")
-    return Recording(
-        NAME, clock, in_order(cpu, notes), None, {name: in_order(one, []) for name, one in devices.items()}, notes=notes
-    )
+    cpu, devices = all_in_order(cpu, devices, notes)
+    return Recording(NAME, clock, cpu, None, devices, notes=notes)
 
 
 def _reports(text: str, notes: list[str]) -> Iterator[tuple[bool, dict[str, JsonValue]]]:
@@ -87,10 +91,10 @@ def _reports(text: str, notes: list[str]) -> Iterator[tuple[bool, dict[str, Json
             is_first = False
 
 
-def _moment(stamp: JsonValue, clock: DayClock) -> tuple[float, Clock] | None:
+def _moment(stamp: JsonValue, clock: DayClock, day_first: bool) -> tuple[float, Clock] | None:
     if not isinstance(stamp, str):
         return None
-    if (found := read_stamp(stamp)) is not None:
+    if (found := read_stamp(stamp, day_first)) is not None:
         return found
     second = read_time(stamp)
     return None if second is None else (clock.at(second), "local")

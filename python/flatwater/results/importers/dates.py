@@ -1,0 +1,90 @@
+"""Dates that a file does not tell in full: the order of day and month, and the year. Other files tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from flatwater.results.importers.clocks import first_s
+from flatwater.results.importers.imported import ImportedCell
+from flatwater.results.importers.samplers import Recording, Sample
+
+_DAY_S = 86400.0
+
+
+def settled(recordings: Mapping[Path, Recording], cell: ImportedCell | None) -> dict[Path, Recording]:
+    """The recordings, and the start of the run, with the dates that agree with the files beside them."""
+    known = [first_s(one) for one in recordings.values() if one.clock != "none" and _is_certain(one)]
+    if cell is not None and cell.began is not None and cell.has_year:
+        known.append(cell.began[0])
+    found = {path: _with_order(one, known) for path, one in recordings.items()}
+    known += [first_s(one) for path, one in found.items() if recordings[path].day_first is not None and one.times]
+    found = {path: _with_year(one, known) for path, one in found.items()}
+    if cell is not None and cell.began is not None and not cell.has_year:
+        years = _years_to(cell.began[0], known)
+        cell.began = _moved(cell.began[0], years), cell.began[1]
+        if years:
+            cell.warnings.append("its times have no year: taken for the one that is nearest to the files beside it")
+    return found
+
+
+def _is_certain(recording: Recording) -> bool:
+    return recording.day_first is None and recording.has_year and bool(recording.times)
+
+
+def _with_order(recording: Recording, known: Sequence[float]) -> Recording:
+    """The reading of dates that lies nearest to the files beside it; alone, the one that is shorter."""
+    other = recording.day_first
+    if other is None:
+        return recording
+    ways = {"month/day": recording, "day/month": other}
+
+    def distance(name: str) -> float:
+        one = ways[name]
+        if not known:
+            return one.times[-1] - one.times[0]
+        return min(abs(first_s(one) - begin) for begin in known)
+
+    best = min(ways, key=distance)
+    if known:
+        why = (
+            "which is nearer to the files beside it" if distance(best) < _DAY_S else "but both are far from the others"
+        )
+    else:
+        apart = distance("month/day") != distance("day/month")
+        why = "which makes it shorter" if apart else "for nothing tells which"
+    chosen = replace(ways[best], day_first=other)
+    chosen.notes = [*chosen.notes, f"its dates can be month/day or day/month: read as {best}, {why}"]
+    return chosen
+
+
+def _with_year(recording: Recording, known: Sequence[float]) -> Recording:
+    if recording.has_year or not recording.times or not (years := _years_to(first_s(recording), known)):
+        return recording
+
+    def moved(samples: list[Sample]) -> list[Sample]:
+        return [Sample(_moved(one.at_s, years), one.metrics) for one in samples]
+
+    devices = {name: moved(samples) for name, samples in recording.devices.items()}
+    note = "its times have no year: taken for the one that is nearest to the files beside it"
+    return replace(recording, samples=moved(recording.samples), devices=devices, notes=[*recording.notes, note])
+
+
+def _years_to(at_s: float, known: Sequence[float]) -> int:
+    """How many years later a moment is nearest to those that are known; 0 if none is."""
+    if not known:
+        return 0
+    begin = min(known)
+    years = round((begin - at_s) / (365.25 * _DAY_S))
+    return min((years - 1, years, years + 1), key=lambda count: abs(_moved(at_s, count) - begin))
+
+
+def _moved(at_s: float, years: int) -> float:
+    """A moment some years later. 29 February is 1 March where there is none."""
+    moment = datetime.fromtimestamp(at_s, UTC)
+    try:
+        return moment.replace(year=moment.year + years).timestamp()
+    except ValueError:
+        return moment.replace(year=moment.year + years, month=3, day=1).timestamp()
