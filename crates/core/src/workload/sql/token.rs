@@ -26,19 +26,49 @@ pub enum Token {
     Open,
 }
 
+/// In which quotes a backslash takes the next sign's meaning away. It depends on the session's `sql_mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Escapes {
+    /// In both kinds of strings.
+    Strings,
+    /// In `'...'`: under ANSI_QUOTES `"..."` is a name.
+    Apostrophes,
+    /// NO_BACKSLASH_ESCAPES.
+    Nowhere,
+}
+
+impl Escapes {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Strings, Self::Apostrophes, Self::Nowhere];
+
+    fn hold_in(self, quote: u8) -> bool {
+        match quote {
+            b'\'' => self != Self::Nowhere,
+            b'"' => self == Self::Strings,
+            _ => false,
+        }
+    }
+}
+
 /// Goes through a statement, whatever bytes it has.
 #[derive(Clone, Debug)]
 pub struct Tokens<'a> {
     text: &'a [u8],
+    escapes: Escapes,
     at: usize,
     /// Inside of `/*! ... */`.
     executable: bool,
 }
 
 impl<'a> Tokens<'a> {
-    /// The tokens of a text.
+    /// The tokens of a text, in a session whose strings have escapes.
     pub fn new(text: &'a [u8]) -> Self {
-        Self { text, at: 0, executable: false }
+        Self::with(text, Escapes::Strings)
+    }
+
+    /// The tokens of a text.
+    pub fn with(text: &'a [u8], escapes: Escapes) -> Self {
+        Self { text, escapes, at: 0, executable: false }
     }
 
     fn byte(&self, ahead: usize) -> u8 {
@@ -65,7 +95,7 @@ impl<'a> Tokens<'a> {
             if byte == quote {
                 return Token::Quoted;
             }
-            if byte == b'\\' && quote != b'`' {
+            if byte == b'\\' && self.escapes.hold_in(quote) {
                 self.at += 1;
             }
         }
@@ -124,8 +154,8 @@ impl Iterator for Tokens<'_> {
                 self.skip_to(b"\n");
                 Token::Nothing
             }
-            // Two dashes begin a comment only before white space: `5--3` is 8.
-            (b'-', b'-') if self.text.len() == begin + 2 || self.byte(2) <= b' ' => {
+            // Two dashes begin a comment only before white space or a control character: `5--3` is 8.
+            (b'-', b'-') if self.text.len() == begin + 2 || self.byte(2) <= b' ' || self.byte(2) == 0x7f => {
                 self.skip_to(b"\n");
                 Token::Nothing
             }
@@ -192,6 +222,22 @@ mod tests {
         for text in ["SELECT 'a", "SELECT \"a\\\"", "SELECT `a", "SELECT /* a", "SELECT 'a\\"] {
             assert_eq!(Tokens::new(text.as_bytes()).last().map(|one| one.0), Some(Token::Open), "{text}");
         }
+    }
+
+    #[test]
+    fn the_mode_of_the_session_says_where_a_string_ends() {
+        let quoted = |text: &str, escapes| {
+            let tokens = Tokens::with(text.as_bytes(), escapes);
+            let quoted: Vec<String> =
+                tokens.filter(|(token, _)| *token == Token::Quoted).map(|(_, place)| text[place].to_string()).collect();
+            quoted
+        };
+        let text = r#"SELECT '\' , "\" , 'x', "x""#;
+        assert_eq!(quoted(text, Escapes::Nowhere), [r"'\'", r#""\""#, "'x'", r#""x""#]);
+        for escapes in [Escapes::Strings, Escapes::Apostrophes] {
+            assert_eq!(quoted(text, escapes), [r#"'\' , "\" , '"#]);
+        }
+        assert_eq!(quoted(r#""\" "a""#, Escapes::Apostrophes), [r#""\""#, r#""a""#]);
     }
 
     proptest! {

@@ -68,6 +68,8 @@ impl Work {
     pub fn open(spec: &SqlSpec, connection: &mut Connection) -> Result<Self, String> {
         require_finished(connection)?;
         let work = Self::read(spec)?;
+        // First of all: what a sequence starts from may call a function that writes.
+        work.set_up(connection).map_err(|error| error.to_string())?;
         for (place, parameter) in spec.parameters.iter().enumerate() {
             if let Source::Sequence { start_from: Some(sql), .. } = &parameter.source {
                 let told = |error: SqlError| format!("workload.parameters.{}.start_from: {error}", parameter.name);
@@ -79,7 +81,6 @@ impl Work {
                 work.sequences.begin(place, start);
             }
         }
-        work.set_up(connection).map_err(|error| error.to_string())?;
         for statement in work.transactions.iter().flat_map(|transaction| &transaction.statements) {
             if statement.prepared {
                 statement.prepare(connection).map_err(|error| {
