@@ -17,14 +17,15 @@ VALUES: tuple[Any, ...] = ("\ud800", None, 1e308, float("nan"), 2**80, -1, [], {
 def damaged(original: Path, folder: Path, values: tuple[Any, ...] = VALUES) -> list[str]:
     """Copies of a result below a folder, each with another leaf of a file replaced, in turn by each of the values."""
     names = []
-    for file in FILES:
+    files = [file for file in FILES if (original / file).exists()]
+    for file in files:
         told = json.loads((original / file).read_text())
         for number, place in enumerate(_leaves(told)):
             name = f"{file.removesuffix('.json')}-{number:04}"
             changed = copy.deepcopy(told)
             _put(changed, place, values[number % len(values)])
             (folder / name).mkdir(parents=True)
-            for other in (*FILES, "experiment.toml"):
+            for other in (*files, "experiment.toml"):
                 shutil.copy(original / other, folder / name / other)
             (folder / name / file).write_text(json.dumps(changed))
             names.append(name)

@@ -39,6 +39,7 @@ __all__ = [
     "query_log_told",
     "rename_new",
     "requires_tls",
+    "results_read",
     "sql_statement",
     "trace_convert",
     "trace_formats",
@@ -218,6 +219,11 @@ def query_log_told(path: Path | str) -> tuple[str, set[str], float | None]: ...
 def query_log_sendable(
     path: Path | str,
 ) -> tuple[tuple[int, float], tuple[int, float], tuple[int, float], list[tuple[str, tuple[int, float]]]] | None: ...
+def results_read(
+    folders: Sequence[Path], young_ns: int, schema_version: int
+) -> list[
+    tuple[list[tuple[int, str]], dict[str, tuple[bytes, list[tuple[int, bytes, bytes | None, bytes]]]]]
+]: ...
 def requires_tls(login: Json[Login], timeout_s: float) -> bool: ...
 def check_consistency(
     login: Json[Login], variant: Json[Variant], after_run: bool

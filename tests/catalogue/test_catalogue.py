@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from flatwater.catalogue import RUN, TABLES, Catalogue, index, read_catalogue
 from flatwater.catalogue import catalogue as module
 from flatwater.catalogue.find import find_results
+from flatwater.catalogue.many import read_many
 from flatwater.catalogue.rows import read_rows
 from flatwater.results import open_result
 from flatwater.results.tags import change_tags
@@ -111,11 +112,11 @@ def test_what_did_not_change_is_not_read_again(
     copies(original, folder, "a", "b")
     read: list[str] = []
 
-    def noted(path: Path) -> Any:
-        read.append(path.name)
-        return read_rows(path)
+    def noted(place: Path, runs: list[str], young_ns: int) -> Any:
+        read.extend(runs)
+        return read_many(place, runs, young_ns)
 
-    monkeypatch.setattr(module, "read_rows", noted)
+    monkeypatch.setattr(module, "read_many", noted)
     read_catalogue([folder])
     assert read == ["a", "b"]
     read_catalogue([folder])
@@ -145,9 +146,9 @@ def test_a_file_that_just_changed_is_read_the_next_time_too(
     original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies(original, tmp_path, "a")
-    assert index.stamp(str(tmp_path / "a"), index.now_ns()) == ""
+    assert index.stamp(str(tmp_path / "a"), index.young_ns()) == ""
     monkeypatch.setattr(index, "YOUNG_NS", -(10**15))
-    assert index.stamp(str(tmp_path / "a"), index.now_ns()) != ""
+    assert index.stamp(str(tmp_path / "a"), index.young_ns()) != ""
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

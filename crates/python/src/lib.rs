@@ -9,6 +9,7 @@ mod input;
 mod policy;
 mod preparation;
 mod resting_cache;
+mod results;
 mod run;
 mod schema;
 mod server;
@@ -33,6 +34,8 @@ mod _engine {
     use super::preparation::{Load, Prepare, purge};
     #[pymodule_export]
     use super::resting_cache::{CacheTask, cache_inspect, cache_make};
+    #[pymodule_export]
+    use super::results::results_read;
     #[pymodule_export]
     use super::run::{Run, merge_parts};
     #[pymodule_export]

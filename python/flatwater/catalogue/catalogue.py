@@ -15,12 +15,13 @@ from flatwater.catalogue.index import (
     chosen,
     joined,
     nothing,
-    now_ns,
     of_rows,
     read_index,
     stamp,
     write_index,
+    young_ns,
 )
+from flatwater.catalogue.many import read_many
 from flatwater.catalogue.rows import Rows, read_rows
 from flatwater.catalogue.tables import RUN
 from flatwater.errors import UserError
@@ -71,19 +72,37 @@ def _read(place: Place) -> tuple[Kept, dict[str, str]]:
     is_indexed = len(place.found) >= RUNS_MIN and not is_mirror(place.path)
     indexed = read_index(place.path) if is_indexed else nothing()
     at = {run: number for number, run in enumerate(indexed.runs)}
-    began_ns = now_ns()
+    young = young_ns()
     fresh: list[int] = []
+    changed: list[str] = []
+    for run in place.found:
+        number = at.get(run)
+        now = stamp(str(place.path / run), young) if number is not None else ""
+        if number is not None and now and indexed.stamps[number] == now:
+            fresh.append(number)
+        else:
+            changed.append(run)
+    many = read_many(place.path, changed, young)
+    found, left_out = many, dict[str, str]()
+    if declined := sorted({*changed} - {*many.runs}):
+        others, left_out = _read_each(place.path, declined, young)
+        found = joined(many, others)
+    is_news = any(found.stamps) or len(fresh) < len(indexed.runs)
+    found = joined(chosen(indexed, fresh), found) if fresh else found
+    if is_indexed and is_news:
+        write_index(place.path, found)
+    return found, left_out
+
+
+def _read_each(place: Path, declined: Sequence[str], young: int) -> tuple[Kept, dict[str, str]]:
+    """The rows of results that are read one by one, and what is left out of them, or of all."""
     runs: list[str] = []
     stamps: list[str] = []
     rows: list[Rows] = []
     left_out: dict[str, str] = {}
-    for run in place.found:
-        folder = place.path / run
-        now = stamp(str(folder), began_ns)
-        number = at.get(run)
-        if number is not None and now and indexed.stamps[number] == now:
-            fresh.append(number)
-            continue
+    for run in declined:
+        folder = place / run
+        now = stamp(str(folder), young)
         try:
             read = read_rows(folder)
         except UserError as error:
@@ -95,14 +114,11 @@ def _read(place: Place) -> tuple[Kept, dict[str, str]]:
         if read.left_out is not None:
             left_out[run] = read.left_out
         # What is told of a result must be told the next time too, and a file may have changed while it was read.
-        whole = not read.unfinished and read.left_out is None and now == stamp(str(folder), began_ns)
+        whole = not read.unfinished and read.left_out is None and now == stamp(str(folder), young)
         runs.append(run)
         stamps.append(now if whole else "")
         rows.append(read.rows)
-    found = joined(chosen(indexed, fresh), _tables_of(runs, stamps, rows, left_out))
-    if is_indexed and (any(stamps) or len(fresh) < len(indexed.runs)):
-        write_index(place.path, found)
-    return found, left_out
+    return _tables_of(runs, stamps, rows, left_out), left_out
 
 
 def _tables_of(runs: list[str], stamps: list[str], rows: list[Rows], left_out: dict[str, str]) -> Kept:

@@ -56,8 +56,8 @@ def nothing() -> Kept:
     return Kept([], [], {table.name: table.schema.empty_table() for table in TABLES})
 
 
-def stamp(folder: str, now_ns: int) -> str:
-    """How the files of a result are now; empty if one of them is too young to tell it from a later one."""
+def stamp(folder: str, young_ns: int) -> str:
+    """How the files of a result are now; empty if one of them changed after `young_ns`, and may change again unseen."""
     parts = []
     for name in FILES:
         try:
@@ -65,7 +65,7 @@ def stamp(folder: str, now_ns: int) -> str:
         except OSError:
             parts.append("-")
             continue
-        if found.st_ctime_ns > now_ns - YOUNG_NS:
+        if found.st_ctime_ns > young_ns:
             return ""
         parts.append(f"{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}")
     return " ".join(parts)
@@ -166,6 +166,6 @@ def _cache_folder(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flatwater"
 
 
-def now_ns() -> int:
-    """The clock that files are stamped with."""
-    return time.time_ns()
+def young_ns() -> int:
+    """Files that changed after this time are too young now: ns of the clock that files are stamped with."""
+    return time.time_ns() - YOUNG_NS

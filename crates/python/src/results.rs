@@ -1,0 +1,66 @@
+//! The rows of many result folders, for `flatwater.catalogue`.
+
+use std::path::PathBuf;
+
+use flatwater_results::{Column, Table, Values, read};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+/// A column as Arrow lays it out: rows, bits of validity, offsets (of texts), values.
+type Buffers<'py> = (usize, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>, Bound<'py, PyBytes>);
+
+/// Reads results, and returns parts: (number and stamp of each result, table -> (runs, columns)). See
+/// `crates/results`.
+#[pyfunction]
+pub fn results_read<'py>(
+    py: Python<'py>,
+    folders: Vec<PathBuf>,
+    young_ns: i64,
+    schema_version: i64,
+) -> PyResult<Vec<(Vec<(i32, String)>, Bound<'py, PyDict>)>> {
+    let parts = py.detach(|| read(&folders, young_ns.into(), schema_version));
+    parts
+        .into_iter()
+        .map(|part| {
+            let tables = PyDict::new(py);
+            let rows = &part.rows;
+            for (name, table) in [
+                ("runs", &rows.runs),
+                ("summary", &rows.summary),
+                ("metrics", &rows.metrics),
+                ("events", &rows.events),
+                ("thresholds", &rows.thresholds),
+                ("machine", &rows.machine),
+            ] {
+                tables.set_item(name, buffers(py, table))?;
+            }
+            Ok((part.stamps, tables))
+        })
+        .collect()
+}
+
+fn buffers<'py>(py: Python<'py>, table: &Table) -> (Bound<'py, PyBytes>, Vec<Buffers<'py>>) {
+    let runs = little_endian(py, &table.runs, |run| run.to_le_bytes());
+    (runs, table.columns.iter().map(|column| column_buffers(py, column)).collect())
+}
+
+fn column_buffers<'py>(py: Python<'py>, column: &Column) -> Buffers<'py> {
+    let (offsets, values) = match &column.values {
+        Values::Text { offsets, text } => {
+            (Some(little_endian(py, offsets, |at| at.to_le_bytes())), PyBytes::new(py, text))
+        }
+        Values::Whole(values) => (None, little_endian(py, values, |value| value.to_le_bytes())),
+        Values::Real(values) => (None, little_endian(py, values, |value| value.to_le_bytes())),
+        Values::Yes(bits) => (None, PyBytes::new(py, bits)),
+    };
+    (column.rows, PyBytes::new(py, &column.valid), offsets, values)
+}
+
+fn little_endian<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    bytes: fn(T) -> [u8; N],
+) -> Bound<'py, PyBytes> {
+    let all: Vec<u8> = values.iter().flat_map(|value| bytes(*value)).collect();
+    PyBytes::new(py, &all)
+}
