@@ -28,6 +28,7 @@ class Server:
     #: Counter of INNODB_METRICS -> whether it counts, and how far it is.
     counters: dict[str, tuple[bool, int]] = field(default_factory=dict)
     lsn: int = 1000
+    event_scheduler: str = "OFF"
     monitor_s: float = 0.0
     way_s: float = 0.0
     clock: float = 100.0
@@ -55,6 +56,8 @@ class Server:
             return [("InnoDB", "", MONITOR.format(lsn=self.lsn, checkpoint=self.lsn - 300))]
         if sql == "SELECT 1":
             return [("1",)]
+        if sql == "SHOW GLOBAL VARIABLES LIKE 'event_scheduler'":
+            return [("event_scheduler", self.event_scheduler)]
         if sql.startswith("SHOW GLOBAL VARIABLES"):
             return []
         raise EngineError("not known here")
@@ -177,3 +180,13 @@ def test_there_is_a_longest_distance(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_of_flatwaters_own_is_asked_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server(monitor_s=0.02)
     assert all("age" in one.figures for one in Watching(server, monkeypatch, spared=False).seconds(20))
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "told", "running"),
+    # The last one does not count its scheduler, as MariaDB 10.2.
+    [("OFF", 1, 1), ("OFF", 5, 5), ("ON", 2, 1), ("ON", 5, 4), ("DISABLED", 2, 2), ("ON", 1, 1)],
+)
+def test_the_event_scheduler_is_no_session_in_a_statement(scheduler: str, told: int, running: int) -> None:
+    server = Server({"Threads_running": str(told)}, event_scheduler=scheduler)
+    assert found_in(server)[0]["threads_running"] == running

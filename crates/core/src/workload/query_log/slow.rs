@@ -135,6 +135,14 @@ fn read_set(text: &[u8]) -> Option<i64> {
     read_seconds(rest.strip_prefix(b"timestamp=")?)
 }
 
+/// What a line tells of the schema, whose name may have spaces: up to the field that MariaDB or Percona Server writes next.
+fn schema(line: &[u8]) -> &[u8] {
+    let begin = |text: &[u8], wanted: &[u8]| text.windows(wanted.len()).position(|bytes| bytes == wanted);
+    let told = begin(line, b"Schema: ").map_or(&[][..], |at| &line[at + b"Schema: ".len()..]);
+    let end = [&b"  QC_hit: "[..], b"  Last_errno: "].iter().filter_map(|next| begin(told, next)).min();
+    told[..end.unwrap_or(told.len())].trim_ascii_end()
+}
+
 /// The `Name: value` of a line: names end with a colon, values at white space.
 fn fields(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
@@ -143,7 +151,8 @@ fn fields(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
         if let Some(name) = word.strip_suffix(b":") {
             let next = words.get(place + 1).copied().unwrap_or_default();
             // A field without a value is followed by the next name.
-            found.push((name, if next.ends_with(b":") { &[][..] } else { next }));
+            let value = if next.ends_with(b":") { &[][..] } else { next };
+            found.push((name, if name == b"Schema" { schema(line) } else { value }));
         }
     }
     found.into_iter()
