@@ -161,7 +161,8 @@ CELLS = st.builds(
     events=st.lists(st.builds(Event, time_s=REALS, kind=TEXTS, text=TEXTS), max_size=4),
     started_at=TIMES,
     metrics=st.dictionaries(
-        st.sampled_from(["storage.iops", "database.a.b", "odd"]) | TEXTS, st.builds(MetricSummary, mean=MAYBE, max=MAYBE)
+        st.sampled_from(["storage.iops", "database.a.b", "odd"]) | TEXTS,
+        st.builds(MetricSummary, mean=MAYBE, max=MAYBE),
     ),
 )
 MANIFESTS = st.builds(

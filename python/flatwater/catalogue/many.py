@@ -1,4 +1,4 @@
-"""The rows of many results, read by the engine on all processors: what `read_rows` finds in each, in a tenth of the time.
+"""The rows of many results, read by the engine on all processors: what `read_rows` finds in each, in less time.
 
 The engine declines what is unusual (damaged, under way, tagged, of a newer flatwater), and `read_rows` then says why.
 """
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from flatwater._engine import results_read
 from flatwater.catalogue.index import Kept, joined, nothing
-from flatwater.catalogue.tables import RUN, TABLES, Table
+from flatwater.catalogue.tables import TABLES, Table
 from flatwater.results.foreign import is_foreign
 from flatwater.results.schema import SCHEMA_VERSION
 

@@ -7,6 +7,7 @@ and a server that a tool started in turn to fill a new data directory.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,18 +21,17 @@ GONE_S = 60.0
 _OPTIONS = ("--defaults-file=", "--datadir=")
 
 
-def end_leftovers(root: Path) -> None:
-    """Kills the servers that run on data below `root`, which the caller has locked.
+def end_leftovers(folders: Sequence[Path]) -> None:
+    """Kills the servers on data in and below these folders, which flatwater made, and which the caller has locked.
 
     Errors: FlatwaterError if one does not end.
     """
-    if not any((*root.glob("run/*"), *root.glob("loading/*"))):
+    if not folders:
         return
-    below = f"{root}{os.sep}"
     left = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if process.pid != os.getpid() and _is_server_below(process, below):
+            if process.pid != os.getpid() and _is_server_in(process, folders):
                 process.kill()
                 left.append(process)
     _, alive = psutil.wait_procs(left, GONE_S)
@@ -40,10 +40,13 @@ def end_leftovers(root: Path) -> None:
         raise FlatwaterError(what, where="storage.path", hint="its storage hangs: see dmesg")
 
 
-def _is_server_below(process: psutil.Process, below: str) -> bool:
-    command = process.cmdline()
-    if any(argument.startswith(option + below) for argument in command for option in _OPTIONS):
-        return True
-    # The data directory may have been given by another path. A process that is no server has no such option.
-    given = any(argument.startswith(option) for argument in command for option in _OPTIONS)
-    return given and f"{process.cwd()}{os.sep}".startswith(below)
+def _is_server_in(process: psutil.Process, folders: Sequence[Path]) -> bool:
+    given = [
+        Path(argument.removeprefix(option))
+        for argument in process.cmdline()
+        for option in _OPTIONS
+        if argument.startswith(option)
+    ]
+    # A process that is no server has no such option. The data directory may have been given by another path.
+    places = [*given, Path(process.cwd())] if given else []
+    return any(place.is_relative_to(folder) for place in places for folder in folders)

@@ -115,11 +115,20 @@ def open_root(storage: Path) -> ServersRoot:
         for name in ("snapshots", "loading", "run"):
             inner.append(Folder.open(path / name, where=_WHERE))
             undo.callback(inner[-1].close)
-        end_leftovers(path)
+        _, *filled = inner
+        end_leftovers([one.path_of(name) for one in filled for name in one.names() if _is_held(one, name)])
         undo.pop_all()
     for option_file in (*path.glob("run/*/my.cnf"), *path.glob("loading/*/my.cnf")):
         _remove_socket_folder(option_file)
     return ServersRoot(folder, *inner)
+
+
+def _is_held(folder: Folder, name: str) -> bool:
+    """Whether flatwater made what has this name there now."""
+    try:
+        return folder.holds(name)
+    except UserError:
+        return False
 
 
 def open_parts(storage: Path, where: str) -> Root:

@@ -177,6 +177,31 @@ def test_a_server_that_outlived_flatwater_is_ended(servers: ServerLab) -> None:
         outlived.wait()
 
 
+def test_a_server_of_others_below_the_folder_goes_on(servers: ServerLab) -> None:
+    """Somebody copied a snapshot, and runs a server on the copy: it is in no ledger."""
+    file = servers.write({**OLTP, "duration_s": 1})
+    _, lines = kill(servers, file)
+    (copy,) = copies(servers)
+    place = copy.parents[1] / "mycopy"
+    place.mkdir()
+    beside = copy.parent / "mine"
+    beside.mkdir()
+    others = [
+        subprocess.Popen(["sh", "-c", "sleep 1000; :", f"--datadir={place}"]),
+        subprocess.Popen(["sh", "-c", "sleep 1000; :", f"--datadir={beside}"]),
+        # Its data are elsewhere, whatever folder it was started in.
+        subprocess.Popen(["sh", "-c", "sleep 1000; :", "--datadir=/nowhere"], cwd=place),
+        subprocess.Popen(["sh", "-c", "sleep 1000; :", f"--datadir={copy}-2"]),
+    ]
+    try:
+        check_kept(resume(servers, file), lines, 1)
+        assert [other.poll() for other in others] == [None] * len(others)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
 def test_an_attached_server(servers: ServerLab, foreign: Foreign) -> None:
     url = foreign.url(foreign.schema("resumed"))
     file = servers.write({**OLTP, "duration_s": 1}, {"url": url, "load": True})
