@@ -220,3 +220,13 @@ def test_a_full_disk_leaves_nothing_half_made(tmpfs: Callable[[int], Path]) -> N
     assert again.read_text("content") == "whole"
     assert [path.name for path in again.path.iterdir() if path.name.startswith(".")] == []
     again.close()
+
+
+def test_an_empty_folder_is_taken_only_to_write(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert Folder.find(tmp_path / "empty", where=WHERE) is None
+    assert not list((tmp_path / "empty").iterdir())
+    Folder.open(tmp_path / "empty", where=WHERE).close()
+    found = Folder.find(tmp_path / "empty", where=WHERE)
+    assert found is not None
+    found.close()

@@ -11,6 +11,7 @@ import pytest
 
 from flatwater.errors import UserError
 from flatwater.server import open_root
+from flatwater.server.root import open_parts
 
 
 def test_everything_of_ours_is_in_one_folder(tmp_path: Path) -> None:
@@ -164,11 +165,16 @@ def test_what_a_killed_run_left_in_its_private_folders_is_deleted(tmp_path: Path
     assert (precious / "init.sql").exists()
 
 
-def test_a_path_that_a_server_takes_for_several_is_told_before_anything_is_made(tmp_path: Path) -> None:
-    (tmp_path / "a:b").mkdir()
-    with pytest.raises(UserError, match=r"storage\.path: the path has a colon"):
-        open_root(tmp_path / "a:b")
-    assert not list((tmp_path / "a:b").iterdir())
+@pytest.mark.parametrize(("sign", "name"), [(":", "colon"), (";", "semicolon")])
+@pytest.mark.parametrize("opened", [open_root, lambda path: open_parts(path, "storage.path")])
+def test_a_path_that_a_server_takes_for_several_is_told_before_anything_is_made(
+    tmp_path: Path, opened: Callable[[Path], object], sign: str, name: str
+) -> None:
+    place = tmp_path / f"a{sign}b"
+    place.mkdir()
+    with pytest.raises(UserError, match=rf"storage\.path: the path has a {name}"):
+        opened(place)
+    assert not list(place.iterdir())
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\x1b[31mb"])

@@ -46,6 +46,7 @@ def read_table(
         return Read(None, problems, left_out)
     try:
         sound = {**(stand_ins or {}), **_sound(model, table, details)}
+        left_out |= {".".join(filter(None, (place, name))) for name in _gone(table, sound)}
         return Read(model.model_validate(sound, context=kinds), problems, left_out)
     except ValidationError:
         return Read(None, problems, left_out)
@@ -113,6 +114,15 @@ def _sound(model: type[BaseModel], table: Mapping[str, Any], errors: Iterable[Er
         else:
             sound.pop(name, None)
     return sound
+
+
+def _gone(table: Mapping[str, Any], sound: Mapping[str, Any]) -> Iterator[str]:
+    """The fields that went whole, and the entries of tables: with a wrong part of them goes what is right."""
+    for name, value in table.items():
+        if name not in sound:
+            yield str(name)
+        elif isinstance(value, Mapping):
+            yield from (f"{name}.{entry}" for entry in value if entry not in sound[name])
 
 
 def _may_lack(model: type[BaseModel], name: str, entry: str) -> bool:

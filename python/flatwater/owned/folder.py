@@ -60,7 +60,7 @@ class Folder:
         except OSError as error:
             raise _failed(path.parent, error, where) from None
         try:
-            found = cls._find(parent, path, where)
+            found = cls._find(parent, path, where, adopt=True)
             return found if found is not None else cls._make(parent, path, where)
         except OSError as error:
             raise _failed(path, error, where) from None
@@ -69,20 +69,20 @@ class Folder:
 
     @classmethod
     def find(cls, path: Path, *, where: str) -> Folder | None:
-        """Opens the folder if it exists. Errors: as of `open`."""
+        """Opens the folder if it exists. An empty one of nobody is left as it is. Errors: as of `open`."""
         try:
             parent = os.open(path.parent, FOLDER_FLAGS)
         except OSError:
             return None
         try:
-            return cls._find(parent, path, where)
+            return cls._find(parent, path, where, adopt=False)
         except OSError as error:
             raise _failed(path, error, where) from None
         finally:
             os.close(parent)
 
     @classmethod
-    def _find(cls, parent: int, path: Path, where: str) -> Folder | None:
+    def _find(cls, parent: int, path: Path, where: str, *, adopt: bool) -> Folder | None:
         try:
             descriptor = os.open(path.name, _DIRECTORY, dir_fd=parent)
         except FileNotFoundError:
@@ -103,6 +103,9 @@ class Folder:
                     where=where,
                     hint="move it, or use another directory",
                 )
+            if ledger is None and not adopt:
+                os.close(descriptor)
+                return None
             if ledger is None:  # an empty folder belongs to nobody
                 ledger = Ledger(folder=Witness.put(descriptor))
                 _save(descriptor, ledger)

@@ -175,7 +175,8 @@ def _check_storage(storage: Path, where: str) -> None:
     if any(ord(character) < 32 for character in str(storage)):
         what = "the path has a line end or another control character, which no server's option file can hold"
         raise UserError(what, where=where, hint="use another directory")
-    if ":" in str(storage):
-        what = "the path has a colon, and a server takes it for several directories (its tmpdir)"
-        raise UserError(what, where=where, hint="use another directory")
+    for sign, name, variable in ((":", "colon", "tmpdir"), (";", "semicolon", "innodb_directories")):
+        if sign in str(storage):
+            what = f"the path has a {name}, and a server takes it for several directories (its {variable})"
+            raise UserError(what, where=where, hint="use another directory")
     require_no_device_folder(storage, where)

@@ -112,6 +112,11 @@ def test_what_is_wrong_is_said_at_its_field(database: dict[str, Any], field: str
     assert what in told.get(f"database.{field}", str(told))
 
 
+def test_a_storage_with_a_problem_is_there() -> None:
+    database = {"placement": {"redo_log": "a", "binary_log": "a"}, "storages": {"a": {"kind": "file", "path": ""}}}
+    assert problems_of(SERVER | database, FILES) == {"database.storages.a.path": "must not be empty"}
+
+
 def test_a_modelled_server_reads_the_same_fields() -> None:
     said = {"redo_log": "array", "binary_log": "array", "tables": {"stock": "card"}}
     storages = {"array": ARRAY, "card": {"kind": "ssd", "device": "fusion-io-iodrive-160-slc"}}

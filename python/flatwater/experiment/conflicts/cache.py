@@ -58,7 +58,8 @@ def _placed_conflicts(experiment: Experiment, cache: FlashCache) -> Iterator[Pro
     if cache.before not in storages:
         told = f"there is no storage {quote(cache.before)}"
         there = ", ".join([f'"{DATA}" (with the data)', *storages])
-        yield Problem("cache.before", told, f"there is {there}; database.storages has the others", about)
+        rests_on = (f"database.storages.{cache.before}", *about)
+        yield Problem("cache.before", told, f"there is {there}; database.storages has the others", rests_on)
         return
     if isinstance(database, PlacedLayer) and cache.before not in database.others:
         what = f"nothing is placed on {cache.before}: the cache would have nothing to do"

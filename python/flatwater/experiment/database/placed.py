@@ -166,7 +166,7 @@ class PlacedLayer(Layer):
                 close = nearest(name, [*self.storages, MAIN])
                 there = ", ".join([*self.storages, f'"{MAIN}" (with the data)'])
                 hint = f"did you mean {close}?" if close else f"there is {there}; [database.storages.{name}] makes one"
-                about = (f"database.placement.{field}", "database.storages")
+                about = (f"database.placement.{field}", f"database.storages.{name}")
                 yield Problem(f"placement.{field}", f"there is no storage {quote(name)}", hint, about)
         for name, storage in self.storages.items():
             yield from _storage_problems(name, storage)
