@@ -95,3 +95,25 @@ def test_a_wrong_password_stays_the_first_cause(server: TlsServer, place: str) -
         for tls in (None, Tls("PREFERRED"), Tls("REQUIRED")):
             what, hint = told(on(place, server, user, tls, "wrong"))
             assert "Access denied" in what and hint.startswith("is the password right?"), (user, tls)
+
+
+def test_errors_of_a_server_that_answers_have_their_own_hints(server: TlsServer) -> None:
+    """As soon as it lets the account in, or after that."""
+    server.run(
+        f"CREATE USER expired@'%' IDENTIFIED BY '{QUOTED}' PASSWORD EXPIRE",
+        f"CREATE USER used_up@'%' IDENTIFIED BY '{QUOTED}' WITH MAX_QUERIES_PER_HOUR 1",
+        f"CREATE USER no_right@'%' IDENTIFIED BY '{QUOTED}'",
+    )
+    for user, hint in (("expired", "has expired: ALTER USER"), ("used_up", "in an hour"), ("no_right", "GRANT")):
+        login = replace(on("port", server, user, None), schema="mysql" if user == "no_right" else None)
+        with pytest.raises(UserError, match=hint) as caught:
+            # The first queries are still allowed.
+            for _ in range(2):
+                describe(login)
+        assert "healthy" not in str(caught.value), user
+
+
+def test_a_key_of_another_server_is_named_beside_the_password(server: TlsServer) -> None:
+    login = replace(on("port", server, "plain", None, "wrong"), server_public_key="other.pem")
+    assert "server_public_key_path" in told(login)[1]
+    assert "server_public_key_path" not in told(replace(login, server_public_key=None))[1]

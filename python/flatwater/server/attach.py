@@ -15,7 +15,7 @@ from flatwater.experiment.problem import quote
 from flatwater.server.answers import rows_of
 from flatwater.server.asking import Stop, ask, never
 from flatwater.server.flavours import FLAVOURS, Version, recognise, refuse_too_old
-from flatwater.server.refused import explain
+from flatwater.server.refused import explain, hint_of
 from flatwater.server.variables import read_variables
 
 #: A server that has not answered after this is frozen or overloaded.
@@ -71,6 +71,8 @@ def _describe(login: Login) -> Attached:
         rows = rows_of(connection, "SHOW GLOBAL VARIABLES", columns=2)
         tls = connection.tls
     except EngineError as error:
+        if known := hint_of(str(error)):
+            raise UserError(f"{login.address} refuses: {error}", where="database.url", hint=known) from None
         hint = "is it a MySQL-compatible server, and healthy?"
         raise FlatwaterError(f"{login.address} does not answer: {error}", where="database.url", hint=hint) from None
     finally:

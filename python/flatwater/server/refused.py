@@ -16,10 +16,13 @@ _REQUIRE = 'database.ssl_mode = "REQUIRED", or "VERIFY_CA" with database.ssl_ca,
 _PASSWORD = "FLATWATER_PASSWORD"  # noqa: S105 (its name, not its value)
 #: What to do about other refusals, by the numbers of MySQL's and MariaDB's error references.
 _HINTS = {
+    1044: "GRANT the account a right to that schema there, or leave the schema out of database.url",
     1040: "the server has as many connections as it takes: a larger max_connections, or fewer clients",
+    1049: "CREATE DATABASE there, or another schema in database.url",
     1129: "the server counted too many failed connections from here: FLUSH HOSTS there, or a larger max_connect_errors",
     1130: "no account of the server may come from this machine: CREATE USER 'NAME'@'HOST'",
     1203: "the account has as many connections as it may: a larger max_user_connections",
+    1226: "the account has used up what it may in an hour: ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0 there, or wait",
     1524: "the account's plugin is not loaded in the server: INSTALL PLUGIN there, or another account",
     1698: "the account knows its user by the unix socket and has no password: use the socket as that user, or another "
     "account",
@@ -45,14 +48,18 @@ def explain(login: Login, error: str, patience_s: float) -> tuple[str, str]:
         # The message names the address.
         return error, "is it running, and is the address right?"
     what = f"cannot log in to {login.address}: {error}"
-    found = _NUMBER.search(error)
-    number = int(found[1]) if found else 0
-    if number == _DENIED:
+    if error.endswith(f"(error {_DENIED})"):
         if _is_let_in_with_tls(login, patience_s):
             what = f"cannot log in to {login.address}: the server requires TLS of the account {quote(login.user)}"
             return what, _REQUIRE
         return what, _of_denied(login)
-    return what, _HINTS.get(number, "is it a MySQL-compatible server, and healthy?")
+    return what, hint_of(error) or "is it a MySQL-compatible server, and healthy?"
+
+
+def hint_of(error: str) -> str | None:
+    """What to do about an error of a server's, by its number; None where that is not known."""
+    found = _NUMBER.search(error)
+    return _HINTS.get(int(found[1])) if found else None
 
 
 def _is_let_in_with_tls(login: Login, patience_s: float) -> bool:
@@ -79,6 +86,9 @@ def _of_denied(login: Login) -> str:
     hint = f"is the password right? It is database.url's, or else that of the environment's {_PASSWORD}"
     if not login.password:
         hint = f"no password was given: put the account's into the environment's {_PASSWORD}"
+    if login.server_public_key is not None and _is_open(login):
+        # With another key the server decrypts something else than the password.
+        hint = f"{hint}; is database.server_public_key_path the key of this server, as it has it now?"
     if login.tls is not None and login.tls.cert is not None:
         return f"{hint}; or the account requires another certificate than that of database.ssl_cert (SUBJECT, ISSUER)"
     needs = "TLS with a client's certificate" if _is_open(login) else "a client's certificate"

@@ -104,10 +104,12 @@ impl Tls {
         };
         let (Some(cert), Some(key)) = (&self.cert, &self.key) else { return Ok(builder.with_no_client_auth()) };
         let chain = certificates("ssl_cert", cert)?;
-        let secret =
-            PrivateKeyDer::from_pem_file(key).map_err(|error| file_fault("ssl_key", Some(key), pem_fault(error)))?;
+        let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| pem_fault("ssl_key", key, error))?;
         builder.with_client_auth_cert(chain, secret).map_err(|error| match error {
-            Error::InconsistentKeys(_) => file_fault("ssl_key", Some(key), "is not the key of ssl_cert".into()),
+            Error::InconsistentKeys(_) => Cause::new(
+                format!("database.ssl_key: {}: is not the key of ssl_cert", key.display()),
+                "both are made together: name the key that was made with this certificate",
+            ),
             Error::InvalidCertificate(_) => file_fault("ssl_cert", Some(cert), "holds no certificate".into()),
             other => file_fault("ssl_key", Some(key), format!("cannot be used: {other}")),
         })
@@ -137,18 +139,22 @@ fn server_name(address: &Address) -> Option<ServerName<'static>> {
 
 fn certificates(field: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Cause> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let found = read.map_err(|error| file_fault(field, Some(path), pem_fault(error)))?;
+    let found = read.map_err(|error| pem_fault(field, path, error))?;
     if found.is_empty() {
         return Err(file_fault(field, Some(path), "holds no certificate".into()));
     }
     Ok(found)
 }
 
-fn pem_fault(error: rustls::pki_types::pem::Error) -> String {
+fn pem_fault(field: &str, path: &Path, error: rustls::pki_types::pem::Error) -> Cause {
     match error {
-        rustls::pki_types::pem::Error::Io(error) => error.to_string(),
-        rustls::pki_types::pem::Error::NoItemsFound => "holds no such thing in PEM".into(),
-        _ => "is not well-formed PEM".into(),
+        rustls::pki_types::pem::Error::Io(error) => {
+            Cause::new(format!("database.{field}: {}: {error}", path.display()), "name a file that this user may read")
+        }
+        rustls::pki_types::pem::Error::NoItemsFound => {
+            file_fault(field, Some(path), "holds no such thing in PEM".into())
+        }
+        _ => file_fault(field, Some(path), "is not well-formed PEM".into()),
     }
 }
 
