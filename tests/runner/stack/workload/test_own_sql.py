@@ -180,6 +180,15 @@ def test_nothing_is_written_to_the_server_of_somebody_else(servers: ServerLab, f
     assert ran.code == 2 and "error 1792" in ran.error and "workload.allow_writes" in ran.error, ran.stderr
     ran = servers.go(workload | {"prepared": False}, {"url": foreign.url(schema)})
     assert ran.code == 1 and ran.summary.counters["error_1792"] > 0, ran.stderr
+    # What a sequence starts from is asked for in such a session, too.
+    parameters = {"id": {"kind": "sequence", "start_from": "SELECT sneaky()"}}
+    looking = {"look": {"statements": ["SELECT id FROM t WHERE id = :id"]}}
+    ran = servers.go(workload | {"transactions": looking, "parameters": parameters}, {"url": foreign.url(schema)})
+    assert ran.code != 0 and "start_from" in ran.error and "error 1792" in ran.error, ran.stderr
+    for freeing in ("START TRANSACTION READ WRITE", "SET `tx_read_only` = 0"):
+        for changes in ({"on_connect": [freeing]}, {"transactions": {"call": {"statements": [freeing, "SELECT 1"]}}}):
+            ran = servers.go(workload | changes, {"url": foreign.url(schema)})
+            assert ran.code == 2 and "allow_writes" in ran.error, ran.stderr
     assert foreign.instance.query(f"SELECT COUNT(*) FROM {schema}.t") == [("0",)]
 
 

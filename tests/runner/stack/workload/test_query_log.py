@@ -86,6 +86,29 @@ def test_writes_are_replayed_only_when_allowed(
     assert rows(foreign, name) == [("x",), ("two",), ("it's; ' three",)]
 
 
+def test_nothing_in_a_log_takes_the_guard_away(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    """A function that writes is behind each of these ways; the files are on the server's machine."""
+    name = table(foreign, "guarded")
+    wr = f"CREATE FUNCTION {name}.wr() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO t VALUES (3, 'x'); RETURN 1; END"
+    foreign.instance.query(wr)
+    ways = [
+        ["START TRANSACTION READ WRITE", "SELECT wr()", "COMMIT"],
+        ["SET `tx_read_only` = 0", "SELECT wr()"],
+        ["SET @@session.`tx_read_only` = 0", "SELECT wr()"],
+        ["SET sql_mode = 'ANSI_QUOTES'", 'SET SESSION "tx_read_only" = 0', "SELECT wr()"],
+        [f"SELECT 1 /*!99999 ' */ INTO OUTFILE '{tmp_path}/one'"],
+        ["SET sql_mode = 'NO_BACKSLASH_ESCAPES'", f"SELECT '\\' FROM t INTO OUTFILE '{tmp_path}/two' -- '"],
+    ]
+    log = general(tmp_path, [(number, 20 + number, sql) for number, way in enumerate(ways) for sql in way])
+    ran = servers.go(replay(log, speed="asap", errors_max_pct=100), {"url": foreign.url(name)})
+    assert (ran.code, ran.cell["status"]) == (0, "complete"), ran.stderr
+    assert rows(foreign, name) == [("one",), ("two",)]
+    assert not (tmp_path / "one").exists() and not (tmp_path / "two").exists()
+    assert ran.summary.counters["writes_skipped"] == 6
+    # ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, once for each call.
+    assert ran.summary.counters["error_1792"] == 4
+
+
 def test_the_recorded_times_are_kept(servers: ServerLab, tmp_path: Path, schema: str) -> None:
     log = general(tmp_path)
     ran = servers.go(replay(log, setup_file=schema, allow_writes=True))

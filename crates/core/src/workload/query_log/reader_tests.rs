@@ -102,6 +102,24 @@ fn a_slow_log_of_percona_server() {
 }
 
 #[test]
+fn a_schema_may_have_spaces() {
+    for (told, schema) in [
+        ("my db  QC_hit: No", "my db"),
+        ("my db  Last_errno: 0  Killed: 0", "my db"),
+        ("my  db", "my  db"),
+        ("  QC_hit: No", ""),
+        (" QC_hit: No", ""),
+        ("", ""),
+    ] {
+        let log = format!(
+            "# User@Host: a[a] @ localhost []\n# Thread_id: 5  Schema: {told}\n# Query_time: 0\n\
+             SET timestamp=9;\nSELECT 1;\n"
+        );
+        assert_eq!(texts(log.as_bytes()), [(9_000_000, 5, schema.into(), "SELECT 1".into())], "{told}");
+    }
+}
+
+#[test]
 fn numbers_that_a_statement_used_or_made_are_of_the_head() {
     for set in ["insert_id=7,", "last_insert_id=6,", "last_insert_id=6,insert_id=7,"] {
         let log = format!(

@@ -138,9 +138,9 @@ fn read_set(text: &[u8]) -> Option<i64> {
 /// What a line tells of the schema, whose name may have spaces: up to the field that MariaDB or Percona Server writes next.
 fn schema(line: &[u8]) -> &[u8] {
     let begin = |text: &[u8], wanted: &[u8]| text.windows(wanted.len()).position(|bytes| bytes == wanted);
-    let told = begin(line, b"Schema: ").map_or(&[][..], |at| &line[at + b"Schema: ".len()..]);
+    let told = begin(line, b"Schema:").map_or(&[][..], |at| &line[at + b"Schema:".len()..]);
     let end = [&b"  QC_hit: "[..], b"  Last_errno: "].iter().filter_map(|next| begin(told, next)).min();
-    told[..end.unwrap_or(told.len())].trim_ascii_end()
+    told[..end.unwrap_or(told.len())].trim_ascii()
 }
 
 /// The `Name: value` of a line: names end with a colon, values at white space.
