@@ -144,8 +144,8 @@ def test_each_cell_of_a_sweep_begins_with_the_same_card(lab: Lab, emulators: Any
     assert first == pytest.approx(second, rel=0.01), "the cell that made the file system begins like those after it"
     of_full = [one / first[1] for one in first]
     assert of_full == pytest.approx([0.75, 1.0, 0.5], abs=0.02)
-    # The median of the cell: in a quarter of a second a server may write a few pages only, and in the first one the card
-    # may still move what came before.
+    # The median of the cell: in a quarter of a second a server may write a few pages only, and in the first one the
+    # card may still move what came before.
     amplified = [float(np.median(cell.series("storage", "write_amplification").value)) for cell in cells]
     assert amplified[:3] == pytest.approx(amplified[3:], rel=0.1)
     assert amplified[1] > amplified[0] > amplified[2] - 0.1, "the fuller a card, the more it moves"

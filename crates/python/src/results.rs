@@ -40,27 +40,13 @@ pub fn results_read<'py>(
 }
 
 fn buffers<'py>(py: Python<'py>, table: &Table) -> (Bound<'py, PyBytes>, Vec<Buffers<'py>>) {
-    let runs = little_endian(py, &table.runs, |run| run.to_le_bytes());
-    (runs, table.columns.iter().map(|column| column_buffers(py, column)).collect())
+    (PyBytes::new(py, &table.runs), table.columns.iter().map(|column| column_buffers(py, column)).collect())
 }
 
 fn column_buffers<'py>(py: Python<'py>, column: &Column) -> Buffers<'py> {
     let (offsets, values) = match &column.values {
-        Values::Text { offsets, text } => {
-            (Some(little_endian(py, offsets, |at| at.to_le_bytes())), PyBytes::new(py, text))
-        }
-        Values::Whole(values) => (None, little_endian(py, values, |value| value.to_le_bytes())),
-        Values::Real(values) => (None, little_endian(py, values, |value| value.to_le_bytes())),
-        Values::Yes(bits) => (None, PyBytes::new(py, bits)),
+        Values::Text { offsets, text } => (Some(PyBytes::new(py, offsets)), text),
+        Values::Whole(values) | Values::Real(values) | Values::Yes(values) => (None, values),
     };
-    (column.rows, PyBytes::new(py, &column.valid), offsets, values)
-}
-
-fn little_endian<'py, T: Copy, const N: usize>(
-    py: Python<'py>,
-    values: &[T],
-    bytes: fn(T) -> [u8; N],
-) -> Bound<'py, PyBytes> {
-    let all: Vec<u8> = values.iter().flat_map(|value| bytes(*value)).collect();
-    PyBytes::new(py, &all)
+    (column.rows, PyBytes::new(py, &column.valid), offsets, PyBytes::new(py, values))
 }

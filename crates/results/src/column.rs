@@ -1,18 +1,18 @@
 //! Columns as Arrow lays them out (Arrow's columnar format, 1.5): bits of validity, and buffers of values.
 
-/// The buffers of a column's values.
+/// The buffer of a column's values; numbers are little-endian.
 pub enum Values {
     /// Where each text begins in `text`, and where the last one ends; the texts one after another, UTF-8.
     Text {
-        /// One more than there are rows.
-        offsets: Vec<i32>,
+        /// Numbers of 32 bits, one more than there are rows.
+        offsets: Vec<u8>,
         /// The bytes of all texts.
         text: Vec<u8>,
     },
-    /// Whole numbers.
-    Whole(Vec<i64>),
-    /// Numbers.
-    Real(Vec<f64>),
+    /// Whole numbers of 64 bits.
+    Whole(Vec<u8>),
+    /// Numbers of 64 bits (IEEE 754).
+    Real(Vec<u8>),
     /// A bit a row, the lowest of a byte first.
     Yes(Vec<u8>),
 }
@@ -50,8 +50,8 @@ fn push_bit(bits: &mut Vec<u8>, at: usize, bit: bool) {
 /// A table: the run of each row, and columns whose types are those of its first row.
 #[derive(Default)]
 pub struct Table {
-    /// The number of each row's run.
-    pub runs: Vec<i32>,
+    /// The number of each row's run, little-endian, 32 bits.
+    pub runs: Vec<u8>,
     /// The other columns; none before the first row.
     pub columns: Vec<Column>,
 }
@@ -59,7 +59,7 @@ pub struct Table {
 impl Table {
     /// A further row of this run. Its values are given in the order of the columns.
     pub fn row(&mut self, run: i32) -> Row<'_> {
-        self.runs.push(run);
+        self.runs.extend_from_slice(&run.to_le_bytes());
         Row { columns: &mut self.columns, next: 0 }
     }
 }
@@ -81,10 +81,11 @@ impl Row<'_> {
 
     /// A text.
     pub fn text(&mut self, value: Option<&str>) -> &mut Self {
-        let column = self.column(|| Values::Text { offsets: vec![0], text: Vec::new() });
+        let column = self.column(|| Values::Text { offsets: vec![0; 4], text: Vec::new() });
         if let Values::Text { offsets, text } = &mut column.values {
             text.extend_from_slice(value.unwrap_or_default().as_bytes());
-            offsets.push(i32::try_from(text.len()).expect("a part has less than 2 GiB of text"));
+            let end = i32::try_from(text.len()).expect("a part has less than 2 GiB of text");
+            offsets.extend_from_slice(&end.to_le_bytes());
         }
         column.end_row(value.is_some());
         self
@@ -94,7 +95,7 @@ impl Row<'_> {
     pub fn whole(&mut self, value: Option<i64>) -> &mut Self {
         let column = self.column(|| Values::Whole(Vec::new()));
         if let Values::Whole(values) = &mut column.values {
-            values.push(value.unwrap_or_default());
+            values.extend_from_slice(&value.unwrap_or_default().to_le_bytes());
         }
         column.end_row(value.is_some());
         self
@@ -104,7 +105,7 @@ impl Row<'_> {
     pub fn real(&mut self, value: Option<f64>) -> &mut Self {
         let column = self.column(|| Values::Real(Vec::new()));
         if let Values::Real(values) = &mut column.values {
-            values.push(value.unwrap_or_default());
+            values.extend_from_slice(&value.unwrap_or_default().to_le_bytes());
         }
         column.end_row(value.is_some());
         self
@@ -134,11 +135,11 @@ mod tests {
         for _ in 0..7 {
             table.row(5).text(Some("c")).whole(Some(1)).real(Some(1.0)).yes(Some(true));
         }
-        assert_eq!(table.runs[..3], [3, 4, 5]);
+        assert_eq!(table.runs[..12], [3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0]);
         let valid: Vec<&[u8]> = table.columns.iter().map(|column| &column.valid[..]).collect();
         assert_eq!(valid, [&[0b1111_1101, 1][..], &[0b1111_1110, 1], &[0b1111_1101, 1], &[0xff, 1]]);
         let Values::Text { offsets, text } = &table.columns[0].values else { panic!("a text") };
-        assert_eq!((&offsets[..4], &text[..3]), (&[0, 2, 2, 3][..], &b"abc"[..]));
+        assert_eq!((&offsets[..12], &text[..3]), (&[0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0][..], &b"abc"[..]));
         let Values::Yes(bits) = &table.columns[3].values else { panic!("bits") };
         assert_eq!(bits[..], [0b1111_1101, 1]);
     }

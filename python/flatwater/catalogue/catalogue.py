@@ -15,9 +15,12 @@ from flatwater.catalogue.index import (
     chosen,
     joined,
     nothing,
+    number_array,
+    numbers_of,
     of_rows,
     read_index,
     stamp,
+    text_array,
     write_index,
     young_ns,
 )
@@ -57,10 +60,10 @@ def read_catalogue(paths: Sequence[Path]) -> Catalogue:
         left_out |= place.left_out | {place.shown(run): why for run, why in without.items()}
         named = Kept([place.shown(run) for run in found.runs], found.stamps, found.tables)
         kept = joined(kept, named) if kept.runs else named
-    paths_of_runs = pa.array(kept.runs, pa.string())
+    paths_of_runs = text_array(kept.runs)
     tables = {}
     for name, table in kept.tables.items():
-        numbers = table[RUN].combine_chunks()
+        numbers = number_array(numbers_of(table))
         names = pa.DictionaryArray.from_arrays(numbers, paths_of_runs)
         tables[name] = table.set_column(0, pa.field(RUN, names.type), names)
     return Catalogue(kept.runs, tables, left_out)

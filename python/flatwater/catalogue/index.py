@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,8 @@ RUNS_MIN = 50
 #: A file that changed so shortly before it was read may change again in the same tick of the file system's clock.
 YOUNG_NS = 2_000_000_000
 
+Numbers = np.ndarray[Any, np.dtype[np.int32]]
+
 _HEAD = pa.schema(
     [pa.field(RUN, pa.string()), pa.field("stamp", pa.string())],
     metadata={"flatwater-index": f"{VERSION}.{SCHEMA_VERSION}"},
@@ -53,7 +56,7 @@ class Kept:
 
 def nothing() -> Kept:
     """The rows of no result."""
-    return Kept([], [], {table.name: table.schema.empty_table() for table in TABLES})
+    return Kept([], [], {table.name: pa.Table.from_batches([], table.schema) for table in TABLES})
 
 
 def stamp(folder: str, young_ns: int) -> str:
@@ -94,11 +97,11 @@ def chosen(kept: Kept, places: list[int]) -> Kept:
     number[places] = np.arange(len(places), dtype=np.int32)
     tables = {}
     for name, table in kept.tables.items():
-        numbers = number[table[RUN].to_numpy()]
+        numbers = number[numbers_of(table)]
         wanted = numbers >= 0
         if not wanted.all():
-            table, numbers = table.filter(pa.array(wanted)), numbers[wanted]
-        tables[name] = table.set_column(0, table.schema.field(RUN), pa.array(numbers))
+            table, numbers = table.take(number_array(np.flatnonzero(wanted).astype(np.int32))), numbers[wanted]
+        tables[name] = table.set_column(0, table.schema.field(RUN), number_array(numbers))
     return Kept([kept.runs[at] for at in places], [kept.stamps[at] for at in places], tables)
 
 
@@ -106,7 +109,7 @@ def joined(first: Kept, second: Kept) -> Kept:
     """The rows of both; the runs of the second come after those of the first."""
     tables = {}
     for name, table in second.tables.items():
-        numbers = pa.array(table[RUN].to_numpy() + np.int32(len(first.runs)))
+        numbers = number_array(numbers_of(table) + np.int32(len(first.runs)))
         moved = table.set_column(0, table.schema.field(RUN), numbers)
         tables[name] = pa.concat_tables([first.tables[name], moved])
     return Kept(first.runs + second.runs, first.stamps + second.stamps, tables)
@@ -130,10 +133,10 @@ def _is_sound(kept: Kept) -> bool:
     for table in TABLES:
         found = kept.tables[table.name]
         found.validate(full=True)
-        numbers = found[RUN].to_numpy()
-        if not found.schema.equals(table.schema) or (
-            len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(kept.runs)
-        ):
+        if not found.schema.equals(table.schema) or found[RUN].null_count:
+            return False
+        numbers = numbers_of(found)
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(kept.runs):
             return False
     return len(kept.tables["runs"]) == len(kept.runs)
 
@@ -141,13 +144,39 @@ def _is_sound(kept: Kept) -> bool:
 def write_index(folder: Path, kept: Kept) -> None:
     """Replaces the index of a folder, if its place can be written."""
     written = BytesIO()
-    _write(written, pa.table([kept.runs, kept.stamps], schema=_HEAD))
+    _write(written, pa.Table.from_arrays([text_array(kept.runs), text_array(kept.stamps)], schema=_HEAD))
     for table in TABLES:
         _write(written, kept.tables[table.name].unify_dictionaries().combine_chunks())
     file = _file(folder)
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(file, written.getvalue(), durable=False)
+
+
+def numbers_of(table: pa.Table) -> Numbers:
+    """The number of each row's run."""
+    # `to_numpy` and `pa.array` would load pandas where it is installed, which takes a third of a second.
+    parts = [
+        np.frombuffer(chunk.buffers()[1], np.int32, len(chunk), chunk.offset * np.dtype(np.int32).itemsize)
+        for chunk in table[RUN].chunks
+        if len(chunk)
+    ]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+
+
+def number_array(numbers: Numbers) -> pa.Array:
+    """Arrow's array of them."""
+    return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers))])
+
+
+def text_array(texts: Sequence[str]) -> pa.Array:
+    """The same for texts."""
+    encoded = [text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int32)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    return pa.Array.from_buffers(
+        pa.string(), len(encoded), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    )
 
 
 def _write(written: BytesIO, table: pa.Table) -> None:

@@ -8,20 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from flatwater._engine import results_read
-from flatwater.catalogue.index import Kept, joined, nothing
+from flatwater.catalogue.index import Kept, Numbers, joined, nothing, number_array, text_array
 from flatwater.catalogue.tables import TABLES, Table
 from flatwater.results.foreign import is_foreign
 from flatwater.results.schema import SCHEMA_VERSION
 
 #: The buffers of a column, and of a table with the numbers of its rows' runs.
 _Buffers = tuple[int, bytes, bytes | None, bytes]
-_Numbers = np.ndarray[Any, np.dtype[np.int32]]
 
 
 def read_many(place: Path, runs: Sequence[str], young_ns: int) -> Kept:
@@ -33,7 +31,7 @@ def read_many(place: Path, runs: Sequence[str], young_ns: int) -> Kept:
     if is_foreign():
         return nothing()
     found = nothing()
-    for stamps, tables in results_read([place / run for run in runs], young_ns, SCHEMA_VERSION):
+    for stamps, tables in results_read([f"{place}/{run}" for run in runs], young_ns, SCHEMA_VERSION):
         read = np.array([number for number, _ in stamps], dtype=np.int32)
         part = {table.name: _table(table, *tables.get(table.name, (b"", [])), read) for table in TABLES}
         kept = Kept([runs[number] for number, _ in stamps], [stamp for _, stamp in stamps], part)
@@ -41,12 +39,12 @@ def read_many(place: Path, runs: Sequence[str], young_ns: int) -> Kept:
     return found
 
 
-def _table(table: Table, numbers: bytes, columns: Sequence[_Buffers], read: _Numbers) -> pa.Table:
+def _table(table: Table, numbers: bytes, columns: Sequence[_Buffers], read: Numbers) -> pa.Table:
     """A table, whose runs get the places that they have among those that were read."""
     if not columns:
-        return table.schema.empty_table()
+        return pa.Table.from_batches([], table.schema)
     places = np.searchsorted(read, np.frombuffer(numbers, "<i4")).astype(np.int32)
-    arrays = [pa.array(places)]
+    arrays = [number_array(places)]
     arrays += [_array(column.type, *buffers) for column, buffers in zip(table.columns, columns, strict=True)]
     if table.name == "summary":
         at = table.schema.get_field_index("set")
@@ -64,4 +62,4 @@ def _array(kind: pa.DataType, rows: int, valid: bytes, offsets: bytes | None, va
 def _sorted_sets(sets: pa.Array) -> pa.Array:
     """The swept values as `json.dumps` writes them, by name."""
     written = {text: json.dumps(json.loads(text), sort_keys=True) for text in sets.unique().to_pylist()}
-    return pa.array([written[text] for text in sets.to_pylist()], sets.type)
+    return text_array([written[text] for text in sets.to_pylist()])

@@ -165,13 +165,14 @@ def _series_files(catalogue: Catalogue) -> dict[str, list[str]]:
 
 
 def _series(files: dict[str, list[str]]) -> pa.Table | Any:
-    import pyarrow.dataset as dataset
-    import pyarrow.fs as fs
-
     schema = pa.schema([pa.field(RUN, pa.string()), *SERIES.own])
     pairs = [(run, file) for run, some in files.items() for file in some]
     if not pairs:
-        return schema.empty_table()
+        return pa.Table.from_batches([], schema)
+    # Here, because it takes a part of a second, and few questions are of series.
+    import pyarrow.dataset as dataset
+    import pyarrow.fs as fs
+
     kind, local = dataset.ParquetFileFormat(), fs.LocalFileSystem()
     found = dataset.FileSystemDataset.from_paths(
         [file for _, file in pairs],
