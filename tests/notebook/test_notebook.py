@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +252,18 @@ def test_run_compare_and_tags(tmp_path: Path) -> None:
     with pytest.raises(fw.FlatwaterError, match="exists and is not empty"):
         fw.run(tmp_path / "x.toml", changes, out=tmp_path / "b")
     assert fw.run(tmp_path / "x.toml", changes, out=tmp_path / "b", seed=8, resume=True).as_json() == second.as_json()
+
+
+def test_runs_in_threads(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(SWEEP)
+    changes: dict[str, object] = {"workload.duration_s": 12, "sweep.workload.threads": [1], "repeat": 1}
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    with ThreadPoolExecutor(2) as threads:
+        runs = list(
+            threads.map(lambda seed: fw.run(tmp_path / "x.toml", changes, out=tmp_path / str(seed), seed=seed), (1, 2))
+        )
+    assert [run.status for run in runs] == ["complete"] * 2
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
 
 
 def test_a_run_that_fails_raises(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -24,8 +25,13 @@ class Interrupt:
 
 @contextmanager
 def watch_signals() -> Iterator[Interrupt]:
-    """Catches the signals during a run."""
+    """Catches the signals during a run. In another thread than the main one nothing is caught: Python tells only that
+    one of signals, and lets only that one say what they do.
+    """
     interrupt = Interrupt()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupt
+        return
     # A signal that is ignored stays ignored: nohup relies on this.
     caught = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, interrupt._handle) for number in caught}
