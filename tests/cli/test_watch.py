@@ -25,7 +25,7 @@ from flatwater.cli import watching
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.results import Result
 from flatwater.results.lock import run_alone
-from flatwater.serve import followed
+from flatwater.serve import alive, followed
 from flatwater.serve.writers import Writers
 
 HOSTILE = "evil \x1b]0;owned\x07\x1b[2J\nsecond line \u202e [red]x[/red]"
@@ -268,7 +268,7 @@ def test_a_run_that_died(
 ) -> None:
     result = started_run(tmp_path / "run")
     write_seconds(result, 0, 3)
-    after_each_look(lambda: monkeypatch.setattr(followed, "QUIET_S", -1.0))
+    after_each_look(lambda: monkeypatch.setattr(alive, "QUIET_S", -1.0))
     with pytest.raises(FlatwaterError, match=r"the run died: no process .* what was recorded is kept") as failed:
         told_by(result.path, capsys)
     assert failed.value.exit_code == 1 and failed.value.hint == f"to go on: flatwater resume {result.path}"

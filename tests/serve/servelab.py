@@ -223,7 +223,7 @@ def told(metrics: Metrics, folder: Path) -> str:
     """What is told of the runs under way in a folder."""
     catalogue = Catalogue([folder])
     catalogue.listing(Query())  # what it shows is read
-    text = metrics.text([one.place for one in catalogue.running()])
+    text = metrics.text([one.place for one in catalogue.running(Writers())])
     assert text.endswith("# EOF\n") and text.count("# EOF") == 1
     list(text_string_to_metric_families(text))  # as a scraper reads it
     return text

@@ -15,6 +15,7 @@ from flatwater.serve import catalogue as catalogue_module
 from flatwater.serve import folders
 from flatwater.serve.catalogue import PAGE_ROWS, Catalogue, Query
 from flatwater.serve.folders import find_results, key_of
+from flatwater.serve.writers import Writers
 
 
 @pytest.fixture(autouse=True)
@@ -165,7 +166,7 @@ def test_a_run_under_way_has_no_verdict_yet(tmp_path: Path) -> None:
     catalogue = Catalogue([tmp_path])
     (one,) = catalogue.listing(Query()).shown
     assert (one.status, one.mean_text, one.verdicts) == ("running", "", {})
-    assert [found.place.name for found in catalogue.running()] == ["run"]
+    assert [found.place.name for found in catalogue.running(Writers())] == ["run"]
 
 
 @pytest.mark.slow

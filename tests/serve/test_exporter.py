@@ -15,8 +15,10 @@ from servelab import PATIENCE_S, Answer, started_run, write_seconds
 
 from flatwater.errors import UserError
 from flatwater.serve import connections, exporter
-from flatwater.serve.exporter import TOKEN, exporting, running_in
+from flatwater.serve.alive import runs_under_way
+from flatwater.serve.exporter import TOKEN, exporting
 from flatwater.serve.metrics import CONTENT_TYPE
+from flatwater.serve.writers import Writers
 
 
 @contextmanager
@@ -61,7 +63,7 @@ def test_the_experiments_of_a_run_of_many(tmp_path: Path) -> None:
         write_seconds(started_run(tmp_path / name), 0, 2)
     started_run(tmp_path / "broken").path.joinpath("flatwater.json").write_text("{")
     started_run(tmp_path / "done").write_manifest("complete")
-    assert sorted(place.name for place in running_in(tmp_path)) == ["one", "over", "two"]
+    assert sorted(place.name for place in runs_under_way([tmp_path], Writers())) == ["one", "over", "two"]
     with exported(tmp_path) as (port, _):
         text = ask(port).text
     assert "flatwater_runs 3\n" in text and 'run="one"' in text and 'run="two"' in text

@@ -16,7 +16,8 @@ from servelab import started_run, write_event, write_seconds
 from flatwater.errors import UserError
 from flatwater.results.collection import INDEX
 from flatwater.results.lock import run_alone
-from flatwater.serve import followed
+from flatwater.serve import alive, followed
+from flatwater.serve.alive import why_alive
 from flatwater.serve.watch import Watch
 from flatwater.serve.writers import Writers, open_files
 
@@ -132,7 +133,8 @@ def test_a_run_that_died_is_told(tmp_path: Path) -> None:
     result = started_run(tmp_path / "run")
     write_seconds(result, 0, 5)
     journal = result.cells[0].journal
-    os.utime(journal, (time.time() - 100,) * 2)
+    for one in (journal, result.path / "flatwater.json"):
+        os.utime(one, (time.time() - 100,) * 2)
     watch = Watch(result.path, Writers())
     _, told = read(watch.step())
     assert told["state"] == "stopped" and "flatwater resume" in told["told"]
@@ -159,20 +161,20 @@ def test_a_run_without_a_journal_holds_its_lock(tmp_path: Path) -> None:
         with run_alone(folder):
             assert Writers().of(result.path) == os.getpid()
             assert folder.resolve() in Writers.results_below([tmp_path])
-            assert followed.seems_alive(result.path, Writers())
-    assert Writers().of(result.path) is None and not followed.seems_alive(result.path, Writers())
+            assert why_alive(result.path, Writers())
+    assert Writers().of(result.path) is None and not why_alive(result.path, Writers())
 
 
 def test_a_run_of_another_user_holds_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(followed, "QUIET_S", -1.0)
+    monkeypatch.setattr(alive, "QUIET_S", -1.0)
     result = started_run(tmp_path / "run")
     unseen = Writers()
     monkeypatch.setattr(unseen, "of", lambda path: None)
     run = followed.Followed(result.path, unseen, [])
     with run_alone(result.path):
         assert run.state().told == "A process of another user or of another machine runs it."
-        assert followed.seems_alive(result.path, unseen)
-    assert run.state().word == "stopped" and not followed.seems_alive(result.path, unseen)
+        assert why_alive(result.path, unseen)
+    assert run.state().word == "stopped" and not why_alive(result.path, unseen)
 
 
 def test_who_only_reads_a_journal_is_no_writer(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from flatwater.cli.cell_lines import CELLS_PRINTED, bound_line, cell_line
 from flatwater.cli.watch_views import View, make_view
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.results import Result, open_result
-from flatwater.results.opening import read_manifest, require_result
+from flatwater.results.opening import require_result
 from flatwater.results.started import resume_command, shell_word
 from flatwater.results.stored import exists
-from flatwater.serve.folders import find_results
-from flatwater.serve.followed import Followed, seems_alive
+from flatwater.serve.alive import runs_under_way
+from flatwater.serve.followed import Followed
 from flatwater.serve.writers import Writers
 from flatwater.terminal import SERIES
 
@@ -52,15 +52,7 @@ def find_run(given: Path | None) -> Path:
 
 def _newest(folders: Iterable[Path], writers: Writers) -> Path | None:
     """The run in or below some folders that began last, of those under way."""
-    found = []
-    for place in find_results([folder.absolute() for folder in folders]):
-        try:
-            manifest = read_manifest(place.path)
-        except FlatwaterError:
-            continue  # it is damaged, or of a newer flatwater
-        if manifest.status == "running" and seems_alive(place.path, writers):
-            found.append((manifest.created_at, place.path))
-    return max(found)[1] if found else None
+    return next((place.path for place in runs_under_way(folders, writers)), None)
 
 
 def watch(path: Path, *, as_json: bool) -> None:

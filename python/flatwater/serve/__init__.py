@@ -13,6 +13,7 @@
     trends.py       the page of repeated runs of an experiment
     drawn.py        reports and comparisons, drawn when they are asked for and kept for a while
     writers.py      which process writes a result
+    alive.py        whether a run still lives
     tail.py         what the journal of a cell has said so far
     followed.py     a run under way: its cell, what it recorded, whether it lives
     watch.py        one run while it is made, as messages for its page

@@ -22,7 +22,7 @@ from flatwater.results.foreign import as_foreign
 from flatwater.results.tags import NAME_CHARACTERS_MAX, VALUE_CHARACTERS_MAX
 from flatwater.serve import documents, trends
 from flatwater.serve.answers import message, page
-from flatwater.serve.catalogue import SORTS, Catalogue, Query
+from flatwater.serve.catalogue import SORTS, Catalogue, Query, alive
 from flatwater.serve.drawn import Drawn
 from flatwater.serve.files import static
 from flatwater.serve.guard import POLICY, Access, Guard
@@ -122,9 +122,8 @@ class Pages:
         )
 
     def _running(self, shown: Sequence[Listed]) -> set[str]:
-        """The keys of those that a process is seen to write."""
-        unfinished = (one for one in shown if one.status == "running")
-        return {one.place.key for one in unfinished if self._hub.writers.of(one.place.path) is not None}
+        """The keys of those that are under way."""
+        return {one.place.key for one in alive(shown, self._hub.writers)}
 
     async def report(self, request: Request) -> Response:
         """The report of a result, or of what a run has recorded so far."""
@@ -210,7 +209,7 @@ class Pages:
 
     async def metrics(self, request: Request) -> Response:
         """The runs under way, for Prometheus."""
-        running = await run_in_threadpool(self._catalogue.running)
+        running = await run_in_threadpool(self._catalogue.running, self._hub.writers)
         text = await run_in_threadpool(self._metrics.text, [one.place for one in running])
         return Response(text, headers={"Content-Type": CONTENT_TYPE})
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError
 from flatwater.results.foreign import as_foreign
+from flatwater.serve.alive import why_alive
 from flatwater.serve.folders import Place, find_results
 from flatwater.serve.listed import Listed, read_listed
+from flatwater.serve.writers import Writers
 
 #: Results of one page of the list.
 PAGE_ROWS = 50
@@ -116,9 +118,9 @@ class Catalogue:
         place = self._places.get(key)
         return self._one(place) if place is not None else None
 
-    def running(self) -> list[Listed]:
-        """The results that say that they run."""
-        return [one for one in self.read()[0] if one.status == "running"]
+    def running(self, writers: Writers) -> list[Listed]:
+        """The runs under way, the one that began last first."""
+        return _sorted(alive(self.read()[0], writers), "newest")
 
     def read(self) -> tuple[list[Listed], int]:
         """Everything that was read so far, and how many are still to be read, in the background."""
@@ -205,6 +207,11 @@ class Catalogue:
                 self._one(place)
             # Nothing is looked through while nobody asks: a run may be measured beside.
             self._wake.wait()
+
+
+def alive(listed: Iterable[Listed], writers: Writers) -> Iterator[Listed]:
+    """Those that are under way."""
+    return (one for one in listed if one.status == "running" and why_alive(one.place.path, writers))
 
 
 def _same(place: Place | None, known: Place) -> bool:

@@ -21,13 +21,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from flatwater.errors import FlatwaterError, UserError
-from flatwater.results.opening import read_manifest
-from flatwater.serve.folders import Place, find_results
+from flatwater.errors import UserError
+from flatwater.serve.alive import runs_under_way
 from flatwater.serve.guard import Access, Guard
 from flatwater.serve.metrics import CONTENT_TYPE, Metrics
 from flatwater.serve.port import is_loopback, open_port
 from flatwater.serve.server import NICE, Server, configured, url_of
+from flatwater.serve.writers import Writers
 
 #: Where an address without a host listens.
 LOOPBACK = "127.0.0.1"
@@ -102,10 +102,10 @@ def _token() -> str:
 
 def make_app(folder: Path, access: Access) -> ASGIApp:
     """The application: `/metrics`, and nothing else."""
-    metrics = Metrics()
+    metrics, writers = Metrics(), Writers()
 
     async def answer(request: Request) -> Response:
-        text = await run_in_threadpool(lambda: metrics.text(running_in(folder)))
+        text = await run_in_threadpool(lambda: metrics.text(runs_under_way([folder], writers)))
         return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
     def nothing(request: Request, error: Exception) -> Response:
@@ -113,18 +113,6 @@ def make_app(folder: Path, access: Access) -> ASGIApp:
 
     routes = [Route("/metrics", answer)]
     return Starlette(routes=routes, exception_handlers={404: nothing}, middleware=[Middleware(Guard, access=access)])
-
-
-def running_in(folder: Path) -> list[Place]:
-    """The results in a folder that say that they run: one, or those of `run --all`."""
-    found = []
-    for place in find_results([folder.absolute()]):
-        try:
-            if read_manifest(place.path).status == "running":
-                found.append(place)
-        except FlatwaterError:
-            continue  # it is being written
-    return found
 
 
 class _Thread:

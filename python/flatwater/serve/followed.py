@@ -14,18 +14,16 @@ from flatwater.analysis import judge
 from flatwater.analysis.verdict import SAMPLES_MIN
 from flatwater.report.units import seconds
 from flatwater.results import Series, open_result
-from flatwater.results.lock import is_run
 from flatwater.results.opening import read_manifest
 from flatwater.results.started import resume_command
 from flatwater.results.stored import exists
+from flatwater.serve.alive import changed, why_alive
 from flatwater.serve.folders import Stamp, stamp_of
 from flatwater.serve.tail import Tail
 from flatwater.serve.writers import Writers
 
 THROUGHPUT = "workload.throughput"
 _JUDGED = ("workload.ops_per_s", "workload.in_flight", "workload.oldest_in_flight_us")
-#: A run that writes nothing for this long, and that no process is seen to write, is told to have stopped.
-QUIET_S = 10.0
 #: The verdict so far is found anew after this time, and so is the cell that is under way.
 JUDGED_S = 5.0
 
@@ -63,7 +61,6 @@ class Followed:
         #: The verdict of the cell so far; empty while there is too little of it.
         self.verdict = ""
         self._found_s = self._judged_s = float("-inf")
-        self._new_s = time.monotonic()
         self.result = open_result(path)
 
     @property
@@ -99,10 +96,7 @@ class Followed:
         tail = self.tail
         if tail is None:
             return began
-        before = tail.rows
         began = tail.advance() or began
-        if tail.rows != before:
-            self._new_s = time.monotonic()
         if time.monotonic() - self._judged_s > JUDGED_S or self.over or began:
             self._judged_s = time.monotonic()
             self.verdict = self._judge(tail)
@@ -119,7 +113,7 @@ class Followed:
         self._found_s = now
         finished = {cell.index for cell in self.result.cells if exists(cell.folder / "summary.json")}
         self.done = len(finished)
-        journals = [(_changed(cell.journal), cell) for cell in self.result.cells]
+        journals = [(changed(cell.journal), cell) for cell in self.result.cells]
         there = [(at, cell.index not in finished, cell) for at, cell in journals if at]
         if not there:
             return False
@@ -147,28 +141,15 @@ class Followed:
         """How the run stands."""
         if self.over:
             return State("ended", f"The run is over: {self.status}.")
-        writer = self._writers.of(self._path)
-        if writer is not None:
-            return State("running", f"Process {writer} runs it.")
-        if is_run(self._path):
-            return State("running", "A process of another user or of another machine runs it.")
-        quiet_s = time.monotonic() - self._new_s
+        alive = why_alive(self._path, self._writers)
+        if alive:
+            return State("running", alive)
+        seen_last = "nothing was recorded yet"
         if self.tail is not None:
-            quiet_s = max(quiet_s, time.time() - _changed(self.tail.journal))
-        if quiet_s < QUIET_S:
-            return State("running", "It runs.")
-        seen_last = f"the last second was written {seconds(quiet_s)} ago" if self.tail else "nothing was recorded yet"
+            seen_last = f"the last second was written {seconds(time.time() - changed(self.tail.journal))} ago"
         why = f"no process that can be seen from here writes it, and {seen_last}"
         kept = f"What was recorded is kept. {resume_command(self._path)} goes on with it."
         return State("stopped", f"It has stopped without an end: {why}. {kept}", why)
-
-
-def seems_alive(path: Path, writers: Writers) -> bool:
-    """Whether a result that says that it runs is written: a process holds it, or something was written just now."""
-    if writers.of(path) is not None or is_run(path):
-        return True
-    written = [path / "flatwater.json", *path.glob("cells/*/journal.jsonl")]
-    return time.time() - max(_changed(one) for one in written) < QUIET_S
 
 
 def measured(tail: Tail, name: str) -> Series:
@@ -177,11 +158,3 @@ def measured(tail: Tail, name: str) -> Series:
     found = tail.measured(layer, metric)
     there = np.isfinite(found.value)
     return Series(found.time_s[there], found.value[there])
-
-
-def _changed(path: Path) -> float:
-    """When a file was last changed, as `time.time` tells it; 0 if it is not there."""
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0

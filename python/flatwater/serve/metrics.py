@@ -25,7 +25,7 @@ from flatwater.terminal import BUSY
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #: Upper ends of the buckets, seconds: 1, 2 and 5 of each decade, from what memory takes to what a stall takes.
 BUCKETS_S = tuple(step * 10.0**power for power in range(-5, 2) for step in (1, 2, 5))
-#: Runs that are followed, and how long one that is not asked for any more is kept.
+#: Runs that are followed, the newest, and how long one that is not asked for any more is kept.
 RUNS_MAX = 32
 KEPT_S = 120.0
 #: Requests that only support the others, as the summary counts them.
