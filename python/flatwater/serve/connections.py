@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 #: Seconds in which one who is connected must have asked for something. Whoever is answered and takes nothing is sent
@@ -47,6 +48,17 @@ class Connection(H11Protocol):
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self.waiting.pop(self, None)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answers what is no HTTP, once: the request that it came with gets no other answer."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            # An answer is sent already: all that is left to say is that nothing more comes.
+            self.transport.close()
 
     def on_response_complete(self) -> None:
         """Waits for the next request."""
