@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -93,3 +97,42 @@ def test_a_browser_that_does_not_answer_is_killed(
     # The browser's own child, too: psutil tells of a zombie that init has not yet taken.
     pid = int(left.read_text())
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+DRAWS = """
+import sys
+from pathlib import Path
+from flatwater.report.drawing_process import draw_images
+orders = [{"fig": {"data": [], "layout": {}}, "path": sys.argv[2] + "/one.png", "opts": {"format": "png"}}]
+draw_images(orders, sys.argv[1], Path(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_outlives_who_draws(tmp_path: Path, number: signal.Signals) -> None:
+    left = tmp_path / "left"
+    silent = tmp_path / "chromium"
+    # A child, one in a session of its own, and one whose parent is gone: none of them hears of the end.
+    silent.write_text(
+        "#!/bin/sh\ntrap '' TERM HUP\nsleep 1000 &\nsetsid sleep 1000 &\n(setsid sleep 1000 & echo $! > "
+        f"{left}.part)\necho $$ >> {left}.part && mv {left}.part {left}\nwait\n"
+    )
+    silent.chmod(0o755)
+    with subprocess.Popen([sys.executable, "-c", DRAWS, str(silent), str(tmp_path)]) as parent:
+        try:
+            end_s = time.monotonic() + 60
+            while not left.exists():
+                assert parent.poll() is None and time.monotonic() < end_s
+                time.sleep(0.02)
+            tree = psutil.Process(parent.pid).children(recursive=True)
+            assert {int(pid) for pid in left.read_text().split()} < {one.pid for one in tree} and len(tree) >= 5
+        finally:
+            parent.send_signal(number)
+    assert psutil.wait_procs([one for one in tree if not _is_zombie(one)], timeout=60)[1] == []
+
+
+def _is_zombie(one: psutil.Process) -> bool:
+    try:
+        return one.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

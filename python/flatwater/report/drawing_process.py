@@ -1,15 +1,18 @@
 """Kaleido and its browser, in a process of their own.
 
 Kaleido waits without end for a browser that does not answer. Here such a browser is killed with all that it started,
-and so it is on Ctrl-C.
+and so it is on Ctrl-C. When flatwater is killed, the process that draws sees it, and kills its browser itself.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
+import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,8 +24,12 @@ from flatwater.report.figure import Json
 
 #: Drawing is given up when no further image has appeared for this long, seconds. Kaleido itself gives one image 90 s.
 PATIENCE_S = 120.0
-#: Between two looks at the images that are there, seconds.
+#: Between two looks at the images that are there, and at whether flatwater lives, seconds.
 _POLL_S = 0.25
+#: Looks at what is left of a browser that was killed: the kernel takes some time for what waits for a device.
+_LOOKS_MAX = 20
+#: Of linux/prctl.h.
+_PR_SET_CHILD_SUBREAPER = 36
 #: The program that draws, on the page and in the browser alike (vendor/README.md).
 PLOTLY = Path(__file__).parent / "vendor" / "plotly-basic.min.js"
 
@@ -40,7 +47,7 @@ def draw_images(orders: Sequence[Json], browser: str, folder: Path, patience_s: 
         raise FlatwaterError(f"cannot write the charts' data: {error.strerror}", where=str(asked)) from None
     with asked.open("rb") as source, told.open("wb") as sink:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, browser],
+            [sys.executable, "-P", "-m", __name__, browser, str(os.getpid())],
             stdin=source,
             stdout=sink,
             stderr=subprocess.DEVNULL,
@@ -87,8 +94,11 @@ def _kill_with_children(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _main(browser: str) -> int:
-    """Draws the orders of standard input; what went wrong goes to standard output."""
+def _main(browser: str, parent: int) -> int:
+    """Draws the orders of standard input; what went wrong goes to standard output. Nothing that it starts is left."""
+    # What the browser leaves behind becomes a child of this process, and can be found and killed.
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     try:
         import kaleido
 
@@ -98,8 +108,30 @@ def _main(browser: str) -> int:
     except Exception as error:  # noqa: BLE001 - kaleido's and the browser's errors are of many types
         print(" ".join(str(error).split()) or type(error).__name__)
         return 1
+    finally:
+        _kill_children()
     return 0
 
 
+def _end_with(parent: int) -> None:
+    """Ends this process and its browser as soon as the process that started it is gone, however that ended."""
+    while os.getppid() == parent:
+        time.sleep(_POLL_S)
+    _kill_children()
+    os._exit(1)
+
+
+def _kill_children() -> None:
+    """Kills all that this process started, and looks again: what is killed may just have started more."""
+    for _ in range(_LOOKS_MAX):
+        left = psutil.Process().children(recursive=True)
+        if not left:
+            return
+        for child in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+        psutil.wait_procs(left, timeout=_POLL_S)
+
+
 if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1]))
+    sys.exit(_main(sys.argv[1], int(sys.argv[2])))
