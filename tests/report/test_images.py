@@ -57,9 +57,26 @@ def test_without_a_browser_it_says_what_to_install(tmp_path: Path, monkeypatch: 
     with pytest.raises(FlatwaterError, match="apt-get install chromium") as caught:
         find_browser()
     assert caught.value.exit_code == 1
-    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
-    with pytest.raises(FlatwaterError, match=r"BROWSER_PATH=.*no such file"):
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("none", "no such file"),
+        ("folder", "is a folder, and no program"),
+        ("text", "is no program: it may not be executed"),
+        ("pipe", "is no file"),
+    ],
+)
+def test_a_browser_that_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_text("root:x:0:0")
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / name))
+    with pytest.raises(FlatwaterError) as caught:
         find_browser()
+    where = f"BROWSER_PATH={tmp_path / name}"
+    assert str(caught.value) == f"{where}: {told} (hint: unset it, or name a Chromium)"
 
 
 @pytest.mark.usefixtures("_browser")
@@ -69,16 +86,19 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, single_path: Path) -> None
         export_images(open_result(single_path), tmp_path / "file" / "charts", "png")
 
 
-def test_a_browser_that_does_not_start_is_one_line(
-    tmp_path: Path, single_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("does", ["#!/bin/sh\nexit 0\n", "#!/bin/sh\nexit 3\n", "no program at all"])
+def test_a_browser_that_does_not_start_is_one_sentence(
+    tmp_path: Path, single_path: Path, monkeypatch: pytest.MonkeyPatch, does: str
 ) -> None:
     broken = tmp_path / "chromium"
-    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.write_text(does)
     broken.chmod(0o755)
     monkeypatch.setenv("BROWSER_PATH", str(broken))
     with pytest.raises(FlatwaterError, match="could not draw the charts") as caught:
         export_images(open_result(single_path), tmp_path / "charts", "png")
-    assert "\n" not in str(caught.value)
+    why = str(caught.value)
+    assert "it ended before it drew everything (hint: to see why: " in why and "BROWSER_PATH names" in why
+    assert "choreo" not in why and "('" not in why and "\n" not in why
 
 
 @pytest.mark.parametrize("ends_on_sigterm", [True, False])

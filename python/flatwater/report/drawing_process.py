@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -24,6 +25,9 @@ from flatwater.report.figure import Json
 
 #: Drawing is given up when no further image has appeared for this long, seconds. Kaleido itself gives one image 90 s.
 PATIENCE_S = 120.0
+#: A browser that is gone for this long, seconds, does not come any more.
+GONE_S = 10.0
+_ENDED = "it ended before it drew everything"
 #: Between two looks at the images that are there, and at whether flatwater lives, seconds.
 _POLL_S = 0.25
 #: Looks at what is left of a browser that was killed: the kernel takes some time for what waits for a device.
@@ -65,7 +69,10 @@ def draw_images(orders: Sequence[Json], browser: str, folder: Path, patience_s: 
         )
     if code != 0:
         reason = told.read_text(errors="replace").strip() or f"exit code {code}"
-        raise FlatwaterError(f"{browser} could not draw the charts: {reason}")
+        hint = (
+            f"to see why: {shlex.quote(browser)} --headless --dump-dom about:blank; BROWSER_PATH names another Chromium"
+        )
+        raise FlatwaterError(f"{browser} could not draw the charts: {reason}", hint=hint)
 
 
 def _wait_while_progress(process: subprocess.Popen[bytes], paths: Sequence[Path], patience_s: float) -> int | None:
@@ -98,27 +105,57 @@ def _main(browser: str, parent: int) -> int:
     """Draws the orders of standard input; what went wrong goes to standard output. Nothing that it starts is left."""
     # What the browser leaves behind becomes a child of this process, and can be found and killed.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    drawing = threading.Event()
+    threading.Thread(target=_end_with, args=(parent, drawing), daemon=True).start()
     try:
         import kaleido
 
+        orders = json.load(sys.stdin)
+        drawing.set()
         # Without MathJax, which would be loaded from the network.
         page = kaleido.PageGenerator(plotly=PLOTLY, mathjax=False)
-        kaleido.write_fig_from_object_sync(json.load(sys.stdin), kopts={"path": browser, "page_generator": page})
+        kaleido.write_fig_from_object_sync(orders, kopts={"path": browser, "page_generator": page})
     except Exception as error:  # noqa: BLE001 - kaleido's and the browser's errors are of many types
-        print(" ".join(str(error).split()) or type(error).__name__)
+        print(_reason(error))
         return 1
     finally:
         _kill_children()
     return 0
 
 
-def _end_with(parent: int) -> None:
-    """Ends this process and its browser as soon as the process that started it is gone, however that ended."""
-    while os.getppid() == parent:
+def _reason(error: Exception) -> str:
+    """An error of kaleido's or the browser's, without the advice for users of those."""
+    from choreographer.errors import BrowserClosedError, BrowserFailedError
+
+    if isinstance(error, BrowserClosedError | BrowserFailedError):
+        return _ENDED
+    # Several texts are one sentence and advice.
+    told = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
+    return " ".join(told.split()) or type(error).__name__
+
+
+def _end_with(parent: int, drawing: threading.Event) -> None:
+    """Ends this process and its browser as soon as the process that started it is gone, however that ended.
+
+    It also ends when it draws and no browser is there: kaleido may wait without end for one that ended at once.
+    """
+    seen_s = time.monotonic()
+    while os.getppid() == parent and time.monotonic() - seen_s < GONE_S:
         time.sleep(_POLL_S)
+        if not drawing.is_set() or _has_children():
+            seen_s = time.monotonic()
+    print(_ENDED, flush=True)
     _kill_children()
     os._exit(1)
+
+
+def _has_children() -> bool:
+    """Whether something that this process started still runs."""
+    for one in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if one.status() != psutil.STATUS_ZOMBIE:
+                return True
+    return False
 
 
 def _kill_children() -> None:

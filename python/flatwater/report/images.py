@@ -38,8 +38,8 @@ def find_browser() -> str:
     """The browser that draws; `BROWSER_PATH` names another one."""
     asked = os.environ.get("BROWSER_PATH")
     if asked:
-        if not Path(asked).is_file():
-            raise FlatwaterError("no such file", where=f"BROWSER_PATH={asked}", hint="unset it, or name a Chromium")
+        if wrong := _why_no_program(Path(asked)):
+            raise FlatwaterError(wrong, where=f"BROWSER_PATH={asked}", hint="unset it, or name a Chromium")
         return asked
     for name in BROWSERS:
         found = shutil.which(name)
@@ -49,6 +49,15 @@ def find_browser() -> str:
         "image files are drawn by Chromium or Chrome, and neither was found",
         hint="apt-get install chromium, or name one in BROWSER_PATH; the HTML page needs none",
     )
+
+
+def _why_no_program(path: Path) -> str:
+    """Why a path is no program; empty for one."""
+    if not path.exists():
+        return "no such file"
+    if not path.is_file():
+        return "is a folder, and no program" if path.is_dir() else "is no file"
+    return "" if os.access(path, os.X_OK) else "is no program: it may not be executed"
 
 
 def export_images(result: Result, folder: Path, image: Format, *, force: bool = False) -> list[Path]:
