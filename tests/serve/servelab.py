@@ -215,13 +215,14 @@ def write_latencies(result: Result, at_s: float, latencies_us: list[int], phase:
     told = base64.b64encode(histogram.to_v2()).decode()
     line = {"time_s": at_s, "start_s": at_s - 1, "phase": phase, "cpu_s": 0.1, "totals": {}, "counters": {}}
     line |= {"metrics": {"workload.throughput": 3.0}, "histograms": {"read": told, "fsync": told}}
+    result.cells[0].journal.parent.mkdir(parents=True, exist_ok=True)
     with result.cells[0].journal.open("a") as handle:
         handle.write(json.dumps(line) + "\n")
 
 
-def told(metrics: Metrics, folder: Path) -> str:
-    """What is told of the runs under way in a folder."""
-    catalogue = Catalogue([folder])
+def told(metrics: Metrics, *folders: Path) -> str:
+    """What is told of the runs under way in some folders."""
+    catalogue = Catalogue(folders)
     catalogue.listing(Query())  # what it shows is read
     text = metrics.text([one.place for one in catalogue.running(Writers())])
     assert text.endswith("# EOF\n") and text.count("# EOF") == 1

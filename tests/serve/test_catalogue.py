@@ -53,6 +53,24 @@ def test_results_are_found_in_folders_of_folders(two_results: Path) -> None:
     assert both == {"all/fill", "one"}
 
 
+def test_folders_of_one_name_are_told_apart(two_results: Path, tmp_path: Path) -> None:
+    roots = [tmp_path / where / "results" for where in ("a", "b", "b/c")]
+    for root in roots:
+        started_run(root / "run")
+    roots.append(started_run(tmp_path / "a" / "alone").path)
+    names = [place.name for place in find_results(roots)]
+    assert names == ["a/results/run", "b/results/run", "c/results/run", "alone"]
+    # One that is given twice, or that is below another, is found once.
+    assert [place.name for place in find_results(roots[:1] * 2)] == ["results/run"]
+    below = list(find_results([Path("/"), tmp_path, roots[0]]))
+    assert len(below) == len({place.name for place in below}) == len({place.folder for place in below})
+    # The name of a result that is served itself may be that of one below a folder.
+    pairs = [tmp_path / "x" / "a", tmp_path / "y" / "a" / "run", tmp_path / "z" / "run"]
+    for path in (pairs[0] / "run", *pairs[1:]):
+        started_run(path)
+    assert len({place.name for place in find_results(pairs)}) == 3
+
+
 def test_no_link_is_followed_and_nothing_is_looked_for_too_deep(two_results: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(two_results / "one")
     (tmp_path / "loop").symlink_to(tmp_path)

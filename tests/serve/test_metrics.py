@@ -49,6 +49,15 @@ def test_how_busy_the_device_is(tmp_path: Path, series: dict[str, float], ratio:
     assert [float(value) for value in found] == ([ratio] if ratio is not None else [])
 
 
+def test_served_folders_of_one_name(tmp_path: Path) -> None:
+    roots = [tmp_path / where / "results" for where in ("a", "b")]
+    for root in roots:
+        write_seconds(started_run(root / "run"), 0, 1)
+    text = told(Metrics(), *roots, tmp_path / "a")
+    samples = [line.partition(" ")[0] for line in text.splitlines() if not line.startswith("#")]
+    assert len(samples) == len(set(samples)) and "flatwater_runs 2\n" in text
+
+
 def test_nothing_runs(two_results: Path) -> None:
     assert "flatwater_runs 0" in told(Metrics(), two_results)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -49,18 +50,32 @@ def key_of(path: Path | str) -> str:
 
 
 def find_results(roots: Sequence[Path]) -> Iterator[Place]:
-    """The results in and below the served folders. `roots` are absolute.
+    """The results in and below the served folders, each once and with a name of its own. `roots` are absolute.
 
     What cannot be looked into is left out.
     """
-    for root in roots:
-        prefix = f"{root.name}/" if len(roots) > 1 else ""
+    folders: set[str] = set()
+    names: set[str] = set()
+    for root, name_of_root in _told_apart(roots):
+        prefix = f"{name_of_root}/" if len(roots) > 1 else ""
         for found in walk(str(root), lambda below, error: None, FOLDERS_MAX):
             if found == ".":
-                folder, name = str(root), root.name or str(root)
+                folder, name = str(root), name_of_root
             else:
                 folder, name = f"{root}/{found}", f"{prefix}{found}"
-            yield Place(folder, name, _stamp(folder))
+            if folder not in folders:
+                name = folder if name in names else name
+                folders.add(folder)
+                names.add(name)
+                yield Place(folder, name, _stamp(folder))
+
+
+def _told_apart(roots: Sequence[Path]) -> list[tuple[Path, str]]:
+    """Each folder once, with the shortest end of its path that no other one has."""
+    once = list(dict.fromkeys(roots))
+    ends = {root: ["/".join(root.parts[-count:]) for count in range(1, len(root.parts))] for root in once}
+    taken = Counter(end for root in once for end in ends[root])
+    return [(root, next((end for end in ends[root] if taken[end] == 1), str(root))) for root in once]
 
 
 def require_no_links(folder: Path) -> None:
