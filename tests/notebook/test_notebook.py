@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,9 +28,11 @@ from flatwater.results import open_result
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "what_if"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
 import recorded
 import synthetic
 from each_result import HOSTILE, KINDS
+from servelab import started_run, write_latencies
 
 SWEEP = """\
 title = "a sweep"
@@ -234,6 +237,41 @@ def test_an_unfinished_run_has_what_it_recorded(tmp_path: Path) -> None:
     run = fw.load(synthetic.unfinished(tmp_path / "run"))
     assert run.status == "running" and run.series("workload.throughput").num_rows > 10
     assert run.summary().num_rows == len(run.as_json())
+
+
+def test_a_killed_run_has_its_latencies(tmp_path: Path) -> None:
+    result = started_run(tmp_path / "run")
+    write_latencies(result, 1.0, [5], phase="warmup")
+    write_latencies(result, 2.0, [90, 150])
+    write_latencies(result, 3.0, [90])
+    run = fw.load(tmp_path / "run")
+    rows = run.histograms().to_pylist()
+    counted = {kind: sum(row["count"] for row in rows if row["kind"] == kind) for kind in ("all", "read", "fsync")}
+    assert counted == {"all": 3, "read": 3, "fsync": 3} and 90 <= min(row["latency_us"] for row in rows) < 91
+    assert "histogram" in run.charts() and run.plot("histogram").figure()["data"]
+    with result.cells[0].journal.open("a") as journal:
+        journal.write('{"time_s": 4.0, "phase": "measure", "metrics": {}, "histograms": {"read": "AAAA"}}\n')
+    with pytest.raises(fw.UserError, match="the histogram 'read' at 4 s is damaged"):
+        fw.load(tmp_path / "run").histograms()
+
+
+def test_a_result_without_cells(tmp_path: Path) -> None:
+    synthetic.create(tmp_path / "none", [])
+    run = fw.load(tmp_path / "none")
+    assert run.charts() == [] and run.names() == [] and run.series().num_rows == run.histograms().num_rows == 0
+    for ask in (run.plot, lambda: run.plot("throughput"), lambda: run.plot(cell=0), lambda: run.charts(0)):
+        with pytest.raises(fw.UserError, match="it has no"):
+            ask()
+
+
+def test_a_result_whose_series_are_gone(printed: tuple[Path, list[dict[str, Any]]], tmp_path: Path) -> None:
+    shutil.copytree(printed[0], tmp_path / "run")
+    (tmp_path / "run" / "series.parquet").unlink()
+    run = fw.load(tmp_path / "run")
+    assert run.summary().num_rows == 4
+    for ask in (run.series, run.names, lambda: run.series("workload.throughput", cell=0), lambda: run.plot(cell=0)):
+        with pytest.raises(fw.UserError, match=r"there is no series\.parquet"):
+            ask()
 
 
 def test_run_compare_and_tags(tmp_path: Path) -> None:

@@ -135,6 +135,8 @@ class LoadedRun:
     def histograms(self, *, cell: int | None = None, to: Library = "arrow") -> Any:
         """Latencies of the measured phase: cell, kind (`all`, `read`, ...), latency_us, count.
 
+        Of a cell that is under way or was killed, they are those so far.
+
         A row is a bucket of the HdrHistogram that is not empty; latency_us is the highest latency that it holds.
 
         Errors: UserError for a cell that there is not, and for damaged data.
@@ -143,7 +145,7 @@ class LoadedRun:
 
         rows: list[tuple[int, str, float, int]] = []
         for one in self._cells(cell):
-            for kind, encoded in one.summary.histograms.items() if one.summary is not None else ():
+            for kind, encoded in one.histograms.items():
                 try:
                     buckets = Histogram.from_v2(base64.b64decode(encoded, validate=True)).buckets()
                 except (ValueError, binascii.Error) as error:
@@ -168,6 +170,8 @@ class LoadedRun:
         for chart in drawn:
             if name in (None, chart.name):
                 return chart
+        if not self._result.cells:
+            raise UserError("it has no cells, and so no charts", where=str(self.path), hint="import or run it anew")
         names = tuple(chart.name for chart in drawn)
         hint = suggest(str(name), names) if names else "give one of its cells: plot(..., cell=0)"
         raise UserError(f"there is no chart {name!r} of this run", where=str(self.path), hint=hint)
@@ -177,7 +181,10 @@ class LoadedRun:
 
         if cell is None and len(self._result.cells) > 1:
             return [Chart(self.name, figure) for figure in sweep_figures(self._result)]
-        (one,) = self._cells(cell)
+        cells = self._cells(cell)
+        if not cells:
+            return []
+        (one,) = cells
         of = f"{self.name}: {one.label}" if len(self._result.cells) > 1 else self.name
         return [Chart(of, alone(drawn, figure)) for drawn in draw(self._result, [one]) for figure in drawn.figures]
 
@@ -191,8 +198,9 @@ class LoadedRun:
         for cell in self._result.cells:
             if cell.index == number:
                 return [cell]
-        numbers = f"0 to {len(self._result.cells) - 1}" if len(self._result.cells) > 1 else "there is one, 0"
-        raise UserError(f"no cell {number}", where=str(self.path), hint=numbers)
+        count = len(self._result.cells)
+        hint = "it has none" if count == 0 else "there is one, 0" if count == 1 else f"0 to {count - 1}"
+        raise UserError(f"no cell {number}", where=str(self.path), hint=hint)
 
 
 def load(path: Path | str) -> LoadedRun:

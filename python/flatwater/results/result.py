@@ -134,6 +134,18 @@ class Cell:
         """
         return self.summary.events if self.summary is not None else events_of_journal(self.journal)
 
+    @property
+    def histograms(self) -> dict[str, str]:
+        """Latencies of the measured phase by kind, base64 of HdrHistogram V2+DEFLATE.
+
+        They are from its summary, or from the journal of an unfinished cell.
+
+        Errors: UserError for a damaged journal.
+        """
+        from flatwater.results.latencies import latencies_of_journal
+
+        return self.summary.histograms if self.summary is not None else latencies_of_journal(self.journal)
+
     def seal(self) -> None:
         """Turns the journal into Parquet files, from which the series are then read."""
         seal_journal(self.index, self.journal, self.folder)
@@ -182,7 +194,13 @@ class Cell:
             folder = Path(tempfile.mkdtemp(prefix="flatwater-"))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
             seal_journal(self.index, self.journal, folder)
-        return sorted(folder.glob("series-*.parquet"))
+        found = sorted(folder.glob("series-*.parquet"))
+        if not found and self.summary is not None and self.summary.metrics:
+            hint = "put it back; without it, only the figures of the summary are left"
+            raise UserError(
+                "there is no series.parquet, and its summary has series", where=str(self.result.path), hint=hint
+            )
+        return found
 
     def series(self, layer: str, metric: str) -> Series:
         """One recorded series over the whole cell; empty when it was not recorded."""

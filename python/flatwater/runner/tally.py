@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from flatwater._engine import Histogram
 from flatwater.results import LatencyUs
+from flatwater.results.latencies import SERVING, Latencies
 from flatwater.results.schema import JournalLine
 
 #: How the engine begins the name of a counter of one error number of a server: error_1062.
 ERROR_PREFIX = "error_"
-#: Kinds of requests that only support the others. They have their own latencies and are not counted as operations.
-_SERVING = ("connect", "fsync")
 
 
 def operations_of(totals: Mapping[str, Sequence[int]]) -> int:
     """How many operations there are among the totals of an interval, by kind."""
-    return sum(moved[0] for kind, moved in totals.items() if kind not in _SERVING)
+    return sum(moved[0] for kind, moved in totals.items() if kind not in SERVING)
 
 
 class Tally:
@@ -31,7 +29,7 @@ class Tally:
         #: CPU time of the client; None in virtual time.
         self.cpu_s: float | None = 0.0
         self.counters: Counter[str] = Counter()
-        self._latency: dict[str, Histogram] = {}
+        self._latency = Latencies()
 
     def add(self, line: JournalLine) -> None:
         """Adds a journal line of the measured phase."""
@@ -40,11 +38,11 @@ class Tally:
         self.counters.update(line.get("counters", {}))
         for kind, (operations, moved, errors) in line["totals"].items():
             self.errors += errors
-            if kind not in _SERVING:
+            if kind not in SERVING:
                 self.operations += operations
                 self.bytes += moved
         for kind in line["histograms"]:
-            self._merge(line, kind)
+            self._latency.add(line, kind)
 
     def add_drained(self, line: JournalLine) -> None:
         """Adds a line of the time after the measured phase: its errors, and the fsyncs that made the rest durable."""
@@ -52,11 +50,7 @@ class Tally:
         counters = line.get("counters", {})
         self.counters.update({name: count for name, count in counters.items() if name.startswith(ERROR_PREFIX)})
         if "fsync" in line["histograms"]:
-            self._merge(line, "fsync")
-
-    def _merge(self, line: JournalLine, kind: str) -> None:
-        found = Histogram.from_v2(base64.b64decode(line["histograms"][kind]))
-        self._latency.setdefault(kind, Histogram()).merge(found)
+            self._latency.add(line, "fsync")
 
     @property
     def cpu_us_per_op(self) -> float | None:
@@ -65,23 +59,16 @@ class Tally:
 
     def latencies(self) -> dict[str, LatencyUs]:
         """Percentiles by kind, and of all requests together as `all`."""
-        return {kind: _percentiles(histogram) for kind, histogram in self._merged().items()}
+        return {kind: _percentiles(histogram) for kind, histogram in self._latency.merged().items()}
 
     def quantile_us(self, kind: str, share: float) -> float | None:
         """The latency that a share (0..1) of the requests of a kind did not exceed; None if there were none."""
-        histogram = self._latency.get(kind)
+        histogram = self._latency.by_kind.get(kind)
         return histogram.quantile_ns(share) / 1000 if histogram is not None else None
 
     def histograms(self) -> dict[str, str]:
         """Histograms by kind and of all requests, base64 of HdrHistogram V2+DEFLATE."""
-        return {kind: base64.b64encode(histogram.to_v2()).decode() for kind, histogram in self._merged().items()}
-
-    def _merged(self) -> dict[str, Histogram]:
-        together = Histogram()
-        # Merged in a fixed order, because the bytes of the result depend on it.
-        for kind in sorted(self._latency.keys() - set(_SERVING)):
-            together.merge(self._latency[kind])
-        return {**({"all": together} if together.count() else {}), **self._latency}
+        return self._latency.encoded()
 
 
 def _percentiles(histogram: Histogram) -> LatencyUs:

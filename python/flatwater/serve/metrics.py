@@ -16,6 +16,7 @@ from typing import Literal
 from flatwater._engine import Histogram
 from flatwater.errors import FlatwaterError
 from flatwater.results import Cell, open_result
+from flatwater.results.latencies import SERVING
 from flatwater.results.phases import MEASURE
 from flatwater.results.stored import exists
 from flatwater.serve.folders import Place
@@ -28,8 +29,6 @@ BUCKETS_S = tuple(step * 10.0**power for power in range(-5, 2) for step in (1, 2
 #: Runs that are followed, the newest, and how long one that is not asked for any more is kept.
 RUNS_MAX = 32
 KEPT_S = 120.0
-#: Requests that only support the others, as the summary counts them.
-_SERVING = ("connect", "fsync")
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class _Run:
             if line.get("phase") != MEASURE:
                 continue
             for kind, text in line.get("histograms", {}).items():
-                if kind not in _SERVING:
+                if kind not in SERVING:
                     found = Histogram.from_v2(base64.b64decode(text))
                     self.sum_s += sum(at_ns * count for at_ns, count in found.buckets()) / 1e9
                     self.latency.merge(found)

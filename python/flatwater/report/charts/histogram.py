@@ -21,9 +21,7 @@ LABEL_SHARE = 0.05
 
 
 class LatencyHistogram(CellChart):
-    """How many requests fell into each range of latency, with a mark at each percentile; read from the summary of the
-    cell.
-    """
+    """How many requests fell into each range of latency, with a mark at each percentile if the cell finished."""
 
     name = "histogram"
     order = 300
@@ -33,15 +31,13 @@ class LatencyHistogram(CellChart):
     )
 
     def draw(self, recorded: Recorded) -> list[Figure]:
-        summary = recorded.cell.summary
-        if summary is None or not summary.histograms:
-            return []
+        summary, histograms = recorded.cell.summary, recorded.cell.histograms
         # If there is one kind of request, `all` is that kind.
-        kinds = [kind for kind in KIND_COLOURS if kind in summary.histograms]
-        what = "transactions" if summary.histograms.keys() & NAMES.keys() else "requests"
+        kinds = [kind for kind in KIND_COLOURS if kind in histograms]
+        what = "transactions" if histograms.keys() & NAMES.keys() else "requests"
         if len(kinds) == 2 and kinds[0] == "all" and kinds[1] != "connect":
             kinds = kinds[:1]
-        bars = {kind: shares(summary.histograms[kind]) for kind in kinds}
+        bars = {kind: shares(histograms[kind]) for kind in kinds}
         bars = {kind: found for kind, found in bars.items() if found}
         if not bars:
             return []
@@ -69,7 +65,7 @@ class LatencyHistogram(CellChart):
             "hovermode": "closest",
             "showlegend": True,
         }
-        if summary.latency_us is not None:
+        if summary is not None and summary.latency_us is not None:
             layout |= _percentile_marks(summary.latency_us.model_dump(), high - low + 2 * room)
         data = [
             _steps(kind, what, found, 10**floor, filled=place == 0) for place, (kind, found) in enumerate(bars.items())
