@@ -3,6 +3,7 @@
 loaded.py  a result: its tables and charts
 chart.py   a chart of the report, alone
 verbs.py   run, compare, what-if; not imported here, because to load a result takes less
+arguments.py  what the functions take
 frames.py  tables for Arrow, polars and pandas
 """
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flatwater.errors import UserError
+from flatwater.notebook.arguments import checked
 from flatwater.owned import require_replaceable, write_atomic
 from flatwater.report.document import Document, Drawing, Paragraph, as_html, write_document
 from flatwater.report.figure import TEMPLATE, Figure
@@ -53,6 +54,7 @@ class Chart:
         """A whole page of HTML with the chart, which opens offline and may reach nothing."""
         return as_html(self._document())
 
+    @checked
     def save(self, path: Path | str, *, force: bool = False) -> Path:
         """Writes it as `.html`, or as `.png` or `.svg`, which takes a Chromium. Returns the path.
 

@@ -15,6 +15,7 @@ from flatwater.catalogue import Column, Table
 from flatwater.catalogue.rows import cell_rows
 from flatwater.catalogue.tables import EVENTS, METRICS, SUMMARY
 from flatwater.errors import UserError
+from flatwater.notebook.arguments import checked
 from flatwater.notebook.chart import Chart
 from flatwater.notebook.frames import Library, converted
 from flatwater.results import Cell, Result, open_result
@@ -88,6 +89,7 @@ class LoadedRun:
             if cell.summary is not None
         ]
 
+    @checked
     def summary(self, *, to: Library = "arrow") -> Any:
         """A row for each finished cell: verdict, mean, latencies, and more.
 
@@ -95,19 +97,23 @@ class LoadedRun:
         """
         return self._table(SUMMARY, to)
 
+    @checked
     def metrics(self, *, to: Library = "arrow") -> Any:
         """Mean and maximum of each recorded series over the measured phase: cell, layer, metric, mean, max."""
         return self._table(METRICS, to)
 
+    @checked
     def events(self, *, to: Library = "arrow") -> Any:
         """What happened when: cell, time_s, kind, length_s, text. Dips and stalls are among them."""
         return self._table(EVENTS, to)
 
+    @checked
     def names(self, cell: int | None = None) -> list[str]:
         """The recorded series as `layer.metric`, sorted: of one cell, or of all. Errors: UserError."""
         found = {f"{layer}.{metric}" for one in self._cells(cell) for layer, metric in one.metrics()}
         return sorted(found)
 
+    @checked
     def series(self, *names: str, cell: int | None = None, measured: bool = False, to: Library = "arrow") -> Any:
         """Recorded series: cell, layer, metric, time_s (the end of the interval, in seconds of the cell), value.
 
@@ -132,6 +138,7 @@ class LoadedRun:
                     parts.append((one.index, key, found.time_s, found.value))
         return converted(_series_table(parts), to)
 
+    @checked
     def histograms(self, *, cell: int | None = None, to: Library = "arrow") -> Any:
         """Latencies of the measured phase: cell, kind (`all`, `read`, ...), latency_us, count.
 
@@ -154,10 +161,12 @@ class LoadedRun:
                 rows += [(one.index, kind, high_ns / 1000, count) for high_ns, count in buckets]
         return converted(_HISTOGRAMS.filled(rows), to)
 
+    @checked
     def charts(self, cell: int | None = None) -> list[str]:
         """The names of the charts that the report has of this run, in its order. See `plot` for `cell`."""
         return [chart.name for chart in self._drawn(cell)]
 
+    @checked
     def plot(self, name: str | None = None, *, cell: int | None = None) -> Chart:
         """A chart of the report: "throughput", "latency", "database" (the laboratory's picture), ... (`charts`).
 
@@ -203,6 +212,7 @@ class LoadedRun:
         raise UserError(f"no cell {number}", where=str(self.path), hint=hint)
 
 
+@checked
 def load(path: Path | str) -> LoadedRun:
     """Opens the result folder that `flatwater run`, `import` or `observe` made. Nothing in it is changed.
 

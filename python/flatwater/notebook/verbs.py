@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import io
 import json
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from flatwater.analysis import Comparison
 from flatwater.cli.what_if import as_data
 from flatwater.errors import UserError
+from flatwater.notebook.arguments import checked
 from flatwater.notebook.frames import Library, converted
 from flatwater.notebook.loaded import LoadedRun, load
 from flatwater.stores import readable, shown
 from flatwater.what_if import Base, Fitted, Prediction
 
 
+@checked
 def run(
     file: Path | str,
     changes: Mapping[str, object] | None = None,
@@ -49,7 +53,7 @@ def run(
     from flatwater.runner.progress import start_reporter
     from flatwater.runner.sweep import default_folder, run_experiment
 
-    overrides = tuple(f"{field}={_written(value)}" for field, value in (changes or {}).items())
+    overrides = tuple(f"{field}={_written(field, value)}" for field, value in (changes or {}).items())
     request = RunRequest((str(file),), overrides, seed, Path(out) if out is not None else None, resume=resume)
     if resume and out is None:
         raise UserError("which result?", where="resume", hint="give its folder with out=")
@@ -68,11 +72,27 @@ def run(
     return load(folder)
 
 
-def _written(value: object) -> str:
-    """A value as `--set` takes it."""
-    return value if isinstance(value, str) else str(value) if isinstance(value, Path) else json.dumps(value)
+def _written(field: str, value: object) -> str:
+    """A value as `--set` takes it. Errors: UserError for one that no field has."""
+    if isinstance(value, str | Path):
+        return str(value)
+    try:
+        return json.dumps(value, default=_plain)
+    except (TypeError, ValueError, RecursionError):
+        hint = "a number, a text, True or False, or a list of those"
+        raise UserError(f"no field takes {reprlib.repr(value)}", where=f"changes: {field}", hint=hint) from None
 
 
+def _plain(value: object) -> object:
+    """A path, or what numpy has, as JSON has it. Errors: TypeError for anything else."""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError
+
+
+@checked
 def compare(*runs: LoadedRun | Path | str, anyway: bool = False) -> Comparison:
     """Compares two or more results cell by cell, as `flatwater compare` does; the first is the baseline.
 
@@ -112,6 +132,7 @@ class WhatIf:
         """What `flatwater what-if --json` prints."""
         return as_data(self.base, self.fitted, self.predictions, self.not_predicted, anyway=self.anyway)
 
+    @checked
     def table(self, *, to: Library = "arrow") -> Any:
         """A row for each predicted change: name, ratio, low, high (null where runs do not compare), throughput,
         throughput_low, throughput_high (in the run's unit), reliable.
@@ -123,6 +144,7 @@ class WhatIf:
         return converted(pa.table(dict(zip(wanted, columns, strict=True))), to)
 
 
+@checked
 def what_if(
     run: LoadedRun | Path | str, *changes: Mapping[str, object] | str, cell: int | None = None, anyway: bool = False
 ) -> WhatIf:
@@ -137,7 +159,7 @@ def what_if(
     from flatwater.what_if.twin import Twin
 
     asked = [
-        one if isinstance(one, str) else ",".join(f"{field}={_written(value)}" for field, value in one.items())
+        one if isinstance(one, str) else ",".join(f"{field}={_written(field, value)}" for field, value in one.items())
         for one in changes
     ]
     base = read_base(str(run.path if isinstance(run, LoadedRun) else readable(run)), cell)
