@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from rich.table import Table
 
 import flatwater
 from flatwater.errors import OutputError
-from flatwater.printing import Guarded, make_console, printable
+from flatwater.printing import Guarded, make_console, print_data, printable
 
 ROOT = Path(flatwater.__file__).parent
 
@@ -29,17 +30,37 @@ ROOT = Path(flatwater.__file__).parent
         ("two\u2028lines\x0b\x0c\x85", "two\\u2028lines\\u000b\\u000c\\u0085"),
         (b"name-\xff".decode(errors="surrogateescape"), "name-\\udcff"),
         ("\x00", "\\u0000"),
+        ("a\u200bb \xad \u2060 \ufeff \U000e0041", "a\\u200bb \\u00ad \\u2060 \\ufeff \\udb40\\udc41"),
+        # Joiners join letters of Persian and parts of an emoji; in other text they only hide.
+        ("\u0645\u06cc\u200c\u0631\u0648\u0645", "\u0645\u06cc\u200c\u0631\u0648\u0645"),
+        ("a\u200db \u200c\u0631 \u0631\u200d", "a\\u200db \\u200c\u0631 \u0631\\u200d"),
     ],
 )
 def test_what_a_terminal_would_act_upon_is_shown(text: str, shown: str) -> None:
     assert printable(text) == shown
 
 
+def test_every_format_character_without_a_glyph_is_shown() -> None:
+    with_glyph = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+    every = [chr(one) for one in range(sys.maxunicode + 1) if unicodedata.category(chr(one)) in ("Cc", "Cf", "Cs")]
+    kept = {ord(one) for one in every if printable(f"a{one}b") == f"a{one}b"}
+    assert kept <= with_glyph | {9, 10}
+
+
 def test_json_stays_the_same_json() -> None:
-    every = "".join(map(chr, range(0x3000)))
+    every = "".join(map(chr, [*range(0x3000), *range(0xE0000, 0xE0100)]))
     for ascii_only in (True, False):
         written = json.dumps({"text": every}, ensure_ascii=ascii_only)
         assert json.loads(printable(written)) == {"text": every}
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_program_is_given_the_text_itself(monkeypatch: pytest.MonkeyPatch, is_terminal: bool) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stdout", Guarded(stream, "standard output"))
+    print_data("results/\u202e\x1b[31m\n")
+    assert stream.getvalue() == ("results/\\u202e\\u001b[31m\n" if is_terminal else "results/\u202e\x1b[31m\n")
 
 
 def test_what_rich_draws_is_cleaned_but_not_its_colours() -> None:

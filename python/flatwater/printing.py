@@ -22,19 +22,39 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 #: What a terminal would act upon, or what has no glyph: control characters of ASCII and of Latin 1 (but not tabs and
-#: ends of lines), separators of lines that are no end of line for programs, what turns the direction of writing
-#: (CVE-2021-42574), and halves of characters, which is how Python reads names that are not UTF-8.
+#: ends of lines), separators of lines that are no end of line for programs, halves of characters, which is how Python
+#: reads names that are not UTF-8, and what Unicode calls format characters (category Cf): they turn the direction of
+#: writing (CVE-2021-42574), or take no place at all. Those that have a glyph are kept (Prepended_Concatenation_Mark).
+#: So are joiners inside of what they join, such as letters of Persian and parts of an emoji, but not in ASCII text.
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]|\r(?!\n)"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ufeff\ufff9-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
+    "|(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d])|\r(?!\n)"
 )
 
 
 def printable(text: str) -> str:
-    r"""The text with every character that a terminal would act upon written as JSON writes it (`\u001b`).
+    r"""The text with every character that a terminal would act upon, or that acts unseen, as JSON writes it (`\u001b`).
 
     So JSON stays the same JSON, and what a hostile server says can be read instead of obeyed.
     """
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNPRINTABLE.sub(lambda found: _as_in_json(found[0]), text)
+
+
+def _as_in_json(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def print_data(text: str) -> None:
+    """Prints text for programs to standard output: as it is, and for a terminal as `printable` has it.
+
+    Errors: OutputError when it cannot be written to.
+    """
+    if isinstance(sys.stdout, Guarded) and not sys.stdout.isatty():
+        sys.stdout.rich_proxied_file.write(text)
+    else:
+        sys.stdout.write(text)
 
 
 def make_console(file: TextIO | None = None, *, stderr: bool = False) -> Console:

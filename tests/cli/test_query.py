@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ from flatwater.results import open_result
 from flatwater.results.tags import change_tags
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[1] / "terminal"))
 from each_result import HOSTILE, KINDS
+from ptylab import FLATWATER
 
 
 @pytest.fixture(scope="module")
@@ -277,3 +280,13 @@ def test_the_run_is_a_path_that_other_commands_take(results: Path, monkeypatch: 
     assert [row["run"] for row in json.loads(asked.stdout)] == ["hostile", "killed", "limits", "server", "sweep"]
     monkeypatch.chdir(results / "sweep")
     assert [row["run"] for row in json.loads(query("select run from runs", "--json").stdout)] == ["."]
+
+
+def test_a_path_of_a_pipe_is_the_path(results: Path, tmp_path: Path) -> None:
+    name = 'turned \u202e "round"'
+    shutil.copytree(results / "limits", tmp_path / name)
+    for form in ("--csv", "--json"):
+        command = [*FLATWATER, "query", "select run from runs", form]
+        told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        found = json.loads(told)[0]["run"] if form == "--json" else list(csv.reader(io.StringIO(told)))[1][0]
+        assert found == name and (tmp_path / found / "flatwater.json").exists()

@@ -121,12 +121,14 @@ def _as_json(value: object) -> object:
 
 
 def _print_csv(answer: Answer) -> None:
+    from flatwater.printing import print_data
+
     heading: list[object] = [*answer.columns]
     for row in chain([heading], _texts(answer.rows)):
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(row)
-        # typer's echo would take sequences for terminals out of the values.
-        print(line.getvalue(), end="")
+        # A path is what other commands take: as it is, unless a person reads it.
+        print_data(line.getvalue())
 
 
 def _texts(rows: Iterable[tuple[object, ...]]) -> Iterator[list[object]]:
