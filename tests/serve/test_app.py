@@ -53,6 +53,24 @@ class Page(HTMLParser):
             self.links.append(str(told.get("href")))
 
 
+def test_a_folder_that_is_gone(tmp_path: Path, two_results: Path) -> None:
+    gone = tmp_path / "results"
+    shutil.copytree(two_results / "one", gone / "one")
+    with Lab([gone]) as lab:
+        assert "is gone" not in lab.ask("/").text and Page(lab.ask("/").text).runs
+        shutil.rmtree(gone)
+        wait_for(lambda: not Page(lab.ask("/").text).runs)
+        text = lab.ask("/").text
+        assert f"The folder {gone} is gone." in text and "There is no result here yet" not in text
+        gone.mkdir()
+        assert "There is no result here yet" in lab.ask("/").text
+    gone.rmdir()
+    gone.write_text("")
+    with Lab([gone, two_results]) as lab:
+        text = lab.ask("/").text
+        assert f"The folder {gone} cannot be looked into: Not a directory." in text and Page(text).runs
+
+
 def test_the_list(lab: Lab, two_results: Path) -> None:
     answer = lab.ask("/")
     assert answer.status == 200 and answer.headers["content-type"].startswith("text/html")

@@ -12,7 +12,7 @@ from pathlib import Path
 from flatwater.errors import FlatwaterError
 from flatwater.results.foreign import as_foreign
 from flatwater.serve.alive import why_alive
-from flatwater.serve.folders import Place, find_results
+from flatwater.serve.folders import Place, find_results, why_unseen
 from flatwater.serve.listed import Listed, read_listed
 from flatwater.serve.writers import Writers
 
@@ -68,6 +68,8 @@ class Listing:
     #: (folder, why it is left out).
     left_out: list[tuple[str, str]]
     left_out_count: int
+    #: (served folder, why it cannot be looked into).
+    unseen: list[tuple[str, str]]
     #: Every verdict that there is, and the most frequent tags, for the filter.
     verdicts: list[str]
     tags: list[str]
@@ -158,6 +160,7 @@ class Catalogue:
             unread=max(0, total - len(listed) - len(left_out)),
             left_out=left_out[:LEFT_OUT_SHOWN],
             left_out_count=len(left_out),
+            unseen=[(str(root), why) for root in self.roots if (why := why_unseen(root))],
             verdicts=sorted({word for one in listed for word in one.verdicts}),
             tags=_tags(listed, query.tag),
         )

@@ -70,6 +70,17 @@ def find_results(roots: Sequence[Path]) -> Iterator[Place]:
                 yield Place(folder, name, _stamp(folder))
 
 
+def why_unseen(root: Path) -> str:
+    """Why a served folder cannot be looked into; empty if it can be."""
+    try:
+        with os.scandir(root):
+            return ""
+    except FileNotFoundError:
+        return "is gone"
+    except OSError as error:
+        return f"cannot be looked into: {error.strerror}"
+
+
 def _told_apart(roots: Sequence[Path]) -> list[tuple[Path, str]]:
     """Each folder once, with the shortest end of its path that no other one has."""
     once = list(dict.fromkeys(roots))
