@@ -181,6 +181,11 @@ def test_a_result_is_never_written_into(results: Path, tmp_path: Path) -> None:
     [
         (["--to", "x"], "--to x: in which format?"),
         (["--to", "x.xlsx"], "in which format?"),
+        (
+            ["--to", "/dev/full", "--format", "csv"],
+            "--to /dev/full: cannot make the folder: a file is in the way (hint: name a folder, or one that is not there",
+        ),
+        (["--to", "/dev/full/x.csv"], "--to /dev/full: cannot make the folder: a file is in the way (hint: "),
         (["--to", "x", "--format", "cvs"], "--format: there is no format 'cvs' (hint: did you mean csv?"),
         (["--to", "x.csv", "--table", "serie"], "--table: there is no table 'serie'"),
         (["--to", "x.json", "--table", "series"], "--table: json has all tables in one file"),
@@ -204,6 +209,7 @@ def test_a_full_disk_leaves_nothing(results: Path, tmp_path: Path, monkeypatch: 
     for more in ([], ["--overwrite"]):
         error = export(results / "one", "--to", tmp_path / "x.json", *more).exception
         assert isinstance(error, fw.FlatwaterError) and "No space left" in str(error) and error.exit_code == 1
+        assert error.hint == "make room there, or choose another place"
         assert not list(tmp_path.iterdir()) and owned
 
 

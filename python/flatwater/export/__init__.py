@@ -16,7 +16,7 @@ from pathlib import Path
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.export import json_text, openmetrics, tables
 from flatwater.export.tables import TABLES
-from flatwater.owned import write_atomic, write_new
+from flatwater.owned import make_folder, unwritten, write_atomic, write_new
 from flatwater.results import Result
 from flatwater.spelling import suggest
 
@@ -68,7 +68,8 @@ def export(
     files = _files(to, FORMATS[chosen], table, is_file=to.suffix.lower() in FORMATS[chosen].endings and not to.is_dir())
     for path in files.values():
         _require_free(path, result, overwrite=overwrite)
-    _make_folder(to if to not in files.values() else to.parent)
+    folder = to if to not in files.values() else to.parent
+    make_folder(folder, f"--to {folder}")
     for name, path in files.items():
         _write(path, FORMATS[chosen].pieces(result, name), overwrite=overwrite)
     return list(files.values())
@@ -94,13 +95,6 @@ def _require_free(path: Path, result: Result, *, overwrite: bool) -> None:
             raise UserError("is there already", where=f"--to {path}", hint="another name, or --overwrite")
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder: {error.strerror}", where=f"--to {folder}") from None
-
-
 def _write(path: Path, pieces: Iterator[bytes] | Iterator[str], *, overwrite: bool) -> None:
     try:
         if overwrite:
@@ -110,4 +104,5 @@ def _write(path: Path, pieces: Iterator[bytes] | Iterator[str], *, overwrite: bo
     except FileExistsError:
         raise UserError("is there already", where=f"--to {path}", hint="another name, or --overwrite") from None
     except OSError as error:
-        raise FlatwaterError(f"cannot write it: {error.strerror or error}", where=f"--to {path}") from None
+        told = unwritten("cannot write it", error, f"--to {path}")
+        raise FlatwaterError(told.what, where=told.where, hint=told.hint) from None

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from flatwater.errors import UserError
 from flatwater.notebook.arguments import checked
-from flatwater.owned import require_replaceable, write_atomic
+from flatwater.owned import require_replaceable, unwritten, write_atomic
 from flatwater.report.document import Document, Drawing, Paragraph, as_html, write_document
 from flatwater.report.figure import TEMPLATE, Figure
 from flatwater.report.images import SIGNATURE, export_figure
@@ -75,7 +75,7 @@ class Chart:
             try:
                 write_atomic(path, drawn.read_bytes(), durable=False)
             except OSError as error:
-                raise UserError(f"cannot write it: {error.strerror}", where=str(path)) from None
+                raise unwritten("cannot write it", error, str(path)) from None
         return path
 
     def _document(self) -> Document:

@@ -24,6 +24,24 @@ _RANDOM_NAME = re.compile(r"\.flatwater-[0-9a-f]{16}")
 _PIECE_BYTES = 1 << 20
 
 
+def unwritten(what: str, error: OSError, where: str) -> UserError:
+    """The error for what could not be written: `what` was tried, `where`, why, and what to do next."""
+    why, hint = error.strerror or str(error), "choose another place"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        why, hint = "a file is in the way", "name a folder, or one that is not there yet"
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = "make room there, or choose another place"
+    return UserError(f"{what}: {why}", where=where, hint=hint)
+
+
+def make_folder(folder: Path, where: str) -> None:
+    """Makes a folder for what is written next, with those above it. Errors: UserError, with the place as `where`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritten("cannot make the folder", error, where) from None
+
+
 def write_atomic(path: Path, text: str | bytes | Iterable[str] | Iterable[bytes], *, durable: bool = True) -> None:
     """Replaces a file as a whole: a reader or a crash sees the old one or the new one. The text may come in pieces.
 

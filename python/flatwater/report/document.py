@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flatwater.errors import UserError
-from flatwater.owned import require_replaceable, write_atomic
+from flatwater.owned import require_replaceable, unwritten, write_atomic
 from flatwater.report.figure import Figure
 from flatwater.report.html import SIGNATURE, rendered
 from flatwater.results.started import shell_word
@@ -121,7 +121,7 @@ def write_document(document: Document, out: Path, *, force: bool = False) -> Pat
     try:
         write_atomic(out, text, durable=False)
     except OSError as error:
-        raise UserError(f"cannot write it: {error.strerror}", where=str(out), hint="choose another place") from None
+        raise unwritten("cannot write it", error, str(out)) from None
     return out
 
 

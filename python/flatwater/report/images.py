@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from flatwater.errors import FlatwaterError, UserError
-from flatwater.owned import require_replaceable, write_atomic
+from flatwater.errors import FlatwaterError
+from flatwater.owned import make_folder, require_replaceable, unwritten, write_atomic
 from flatwater.report.drawing import alone, draw, sweep_figures
 from flatwater.report.drawing_process import draw_images
 from flatwater.report.figure import TEMPLATE, Figure, Json
@@ -97,10 +97,7 @@ class _Wanted:
 
 
 def _export(wanted: Sequence[_Wanted], folder: Path, image: Format, browser: str, *, force: bool) -> list[Path]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder: {error.strerror}", where=str(folder)) from None
+    make_folder(folder, str(folder))
     paths = [folder / f"{one.prefix}{one.figure.key}.{image}" for one in wanted]
     for path in paths:
         require_replaceable(path, SIGNATURE, force=force, where=f"--{image}")
@@ -114,7 +111,7 @@ def _export(wanted: Sequence[_Wanted], folder: Path, image: Format, browser: str
                 _require_whole(source, image)
                 write_atomic(path, _signed(source.read_bytes()), durable=False)
             except OSError as error:
-                raise UserError(f"cannot write an image: {error.strerror}", where=str(path)) from None
+                raise unwritten("cannot write an image", error, str(path)) from None
     return paths
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater import __version__
-from flatwater.errors import UserError
-from flatwater.owned import require_replaceable, write_atomic
+from flatwater.owned import require_replaceable, unwritten, write_atomic
 from flatwater.report.document import Block, Document, Heading, Paragraph, Rows
 from flatwater.report.markdown import cell_text, table_text
 from flatwater.report.score_tables import contrast_parts, score_parts, seen_parts
@@ -77,7 +76,7 @@ def write_published(path: Path, out: Path, *, force: bool = False) -> Path:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(out, published_page(named, left_out))
     except OSError as error:
-        raise UserError(f"cannot write the page: {error.strerror}", where=str(out)) from None
+        raise unwritten("cannot write the page", error, str(out)) from None
     return out
 
 
