@@ -183,7 +183,7 @@ def test_a_result_is_never_written_into(results: Path, tmp_path: Path) -> None:
         (["--to", "x.xlsx"], "in which format?"),
         (
             ["--to", "/dev/full", "--format", "csv"],
-            "--to /dev/full: cannot make the folder: a file is in the way (hint: name a folder, or one that is not there",
+            "--to /dev/full: cannot make the folder: a file is in the way (hint: name a folder, or one ",
         ),
         (["--to", "/dev/full/x.csv"], "--to /dev/full: cannot make the folder: a file is in the way (hint: "),
         (["--to", "x", "--format", "cvs"], "--format: there is no format 'cvs' (hint: did you mean csv?"),

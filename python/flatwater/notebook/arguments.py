@@ -55,11 +55,11 @@ def checked(function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
 
 
 @cache
-def _hints(function: Callable[..., object]) -> dict[str, Any]:
+def _hints(function: Callable[..., object]) -> dict[str, object]:
     return typing.get_type_hints(function)
 
 
-def _taken(function: Callable[..., object], name: str, hint: Any, value: Any) -> Any:
+def _taken(function: Callable[..., object], name: str, hint: object, value: Any) -> Any:
     kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
     # `Literal` is of words, and whoever takes it tells which there are.
     classes = [str if typing.get_origin(kind) is Literal else typing.get_origin(kind) or kind for kind in kinds]

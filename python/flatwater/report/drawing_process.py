@@ -48,10 +48,8 @@ def draw_images(orders: Sequence[Json], browser: str, folder: Path, patience_s: 
     try:
         asked.write_text(json.dumps(orders))
     except OSError as error:
-        what, hint = (
-            f"cannot write the charts' data: {error.strerror}",
-            "make room there, or name another place in TMPDIR",
-        )
+        what = f"cannot write the charts' data: {error.strerror}"
+        hint = "make room there, or name another place in TMPDIR"
         raise FlatwaterError(what, where=str(asked), hint=hint) from None
     with asked.open("rb") as source, told.open("wb") as sink:
         process = subprocess.Popen(
