@@ -101,22 +101,20 @@ def test_a_browser_that_does_not_start_is_one_sentence(
     assert "choreo" not in why and "('" not in why and "\n" not in why
 
 
-@pytest.mark.parametrize("ends_on_sigterm", [True, False])
-def test_a_browser_that_does_not_answer_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends_on_sigterm: bool
-) -> None:
+def test_a_browser_that_does_not_answer_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = tmp_path / "left"
     silent = tmp_path / "chromium"
-    trap = "" if ends_on_sigterm else "trap '' TERM\n"
-    silent.write_text(f"#!/bin/sh\n{trap}sleep 1000 &\necho $! > {left}.part && mv {left}.part {left}\nwait\nwait\n")
+    silent.write_text(f"#!/bin/sh\ntrap '' TERM\nsleep 1000 &\necho $! > {left}.part && mv {left}.part {left}\nwait\n")
     silent.chmod(0o755)
     orders = [{"fig": {"data": [], "layout": {}}, "path": str(tmp_path / "one.png"), "opts": {"format": "png"}}]
     monkeypatch.setattr(drawing_process, "_POLL_S", 0.01)
-    with pytest.raises(FlatwaterError, match="was killed: it drew nothing more for 5 s, after 0 of 1 charts"):
-        drawing_process.draw_images(orders, str(silent), tmp_path, patience_s=5)
-    # The browser's own child, too: psutil tells of a zombie that init has not yet taken.
-    pid = int(left.read_text())
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    # Longer than a busy machine needs to start the browser.
+    with pytest.raises(FlatwaterError, match="was killed: it drew nothing more for 15 s, after 0 of 1 charts"):
+        drawing_process.draw_images(orders, str(silent), tmp_path, patience_s=15)
+    # The browser's own child, too.
+    child = int(left.read_text())
+    if psutil.pid_exists(child) and not _is_zombie(psutil.Process(child)):
+        psutil.Process(child).wait(timeout=60)
 
 
 DRAWS = """

@@ -6,6 +6,7 @@ and so it is on Ctrl-C. When flatwater is killed, the process that draws sees it
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import json
@@ -129,7 +130,8 @@ def _reason(error: Exception) -> str:
     """An error of kaleido's or the browser's, without the advice for users of those."""
     from choreographer.errors import BrowserClosedError, BrowserFailedError
 
-    if isinstance(error, BrowserClosedError | BrowserFailedError):
+    # The last one is of a browser that ended while an answer was waited for.
+    if isinstance(error, BrowserClosedError | BrowserFailedError | asyncio.InvalidStateError):
         return _ENDED
     # Several texts are one sentence and advice.
     told = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
