@@ -9,6 +9,9 @@ use pyo3::types::{PyBytes, PyDict};
 /// A column as Arrow lays it out: rows, bits of validity, offsets (of texts), values.
 type Buffers<'py> = (usize, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>, Bound<'py, PyBytes>);
 
+/// Of one thread: number and stamp of each result, and the tables.
+type Part<'py> = (Vec<(i32, String)>, Bound<'py, PyDict>);
+
 /// Reads results, and returns parts: (number and stamp of each result, table -> (runs, columns)). See
 /// `crates/results`.
 #[pyfunction]
@@ -17,7 +20,7 @@ pub fn results_read<'py>(
     folders: Vec<PathBuf>,
     young_ns: i64,
     schema_version: i64,
-) -> PyResult<Vec<(Vec<(i32, String)>, Bound<'py, PyDict>)>> {
+) -> PyResult<Vec<Part<'py>>> {
     let parts = py.detach(|| read(&folders, young_ns.into(), schema_version));
     parts
         .into_iter()
