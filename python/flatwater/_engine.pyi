@@ -40,6 +40,7 @@ __all__ = [
     "rename_new",
     "requires_tls",
     "results_read",
+    "results_stamps",
     "sql_statement",
     "trace_convert",
     "trace_formats",
@@ -222,6 +223,7 @@ def query_log_sendable(
 def results_read(
     folders: Sequence[str], young_ns: int, schema_version: int
 ) -> list[tuple[list[tuple[int, str]], dict[str, tuple[bytes, list[tuple[int, bytes, bytes | None, bytes]]]]]]: ...
+def results_stamps(folders: Sequence[str], young_ns: int) -> list[str]: ...
 def requires_tls(login: Json[Login], timeout_s: float) -> bool: ...
 def check_consistency(
     login: Json[Login], variant: Json[Variant], after_run: bool

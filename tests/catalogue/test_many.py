@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flatwater.catalogue.index import of_rows, stamp, young_ns
-from flatwater.catalogue.many import read_many
+from flatwater.catalogue.index import of_rows, young_ns
+from flatwater.catalogue.many import read_many, stamps_of
 from flatwater.catalogue.rows import read_rows
 from flatwater.errors import UserError
 from flatwater.results.schema import (
@@ -73,11 +73,15 @@ def test_what_runs_write_is_not_declined(folder: Path) -> None:
     assert rows["events"] and len(rows["summary"]) > len(runs)
 
 
-def test_a_stamp_is_that_of_the_index(folder: Path) -> None:
+def test_a_stamp_is_of_each_file(folder: Path) -> None:
     kept = read_many(folder, ["single"], OLD_NS)
-    assert kept.stamps == [stamp(str(folder / "single"), OLD_NS)]
-    assert kept.stamps[0]
-    assert read_many(folder, ["single"], 0).stamps == [""]
+    parts = []
+    for name in ("flatwater.json", "summary.json", "machine.json"):
+        found = (folder / "single" / name).stat()
+        parts.append(f"{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}")
+    # It has no tags.
+    assert kept.stamps == [" ".join([*parts, "-"])] == [stamps_of(folder, ["single"], OLD_NS)["single"]]
+    assert read_many(folder, ["single"], 0).stamps == [stamps_of(folder, ["single"], 0)["single"]] == [""]
     assert young_ns() > 0
 
 

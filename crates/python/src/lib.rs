@@ -35,7 +35,7 @@ mod _engine {
     #[pymodule_export]
     use super::resting_cache::{CacheTask, cache_inspect, cache_make};
     #[pymodule_export]
-    use super::results::results_read;
+    use super::results::{results_read, results_stamps};
     #[pymodule_export]
     use super::run::{Run, merge_parts};
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use flatwater_results::{Column, Table, Values, read};
+use flatwater_results::{Column, Table, Values, read, stamps};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -40,6 +40,12 @@ pub fn results_read<'py>(
             Ok((part.stamps, tables))
         })
         .collect()
+}
+
+/// How the files of each result are now; empty if one changed after `young_ns`. See `crates/results`.
+#[pyfunction]
+pub fn results_stamps(py: Python<'_>, folders: Vec<PathBuf>, young_ns: i64) -> Vec<String> {
+    py.detach(|| stamps(&folders, young_ns.into()))
 }
 
 fn buffers<'py>(py: Python<'py>, table: &Table) -> (Bound<'py, PyBytes>, Vec<Buffers<'py>>) {

@@ -33,21 +33,13 @@ fn ns(seconds: i64, nanoseconds: i64) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
 }
 
-/// What a file holds.
-pub enum Text {
-    /// There is none of this name.
-    Missing,
-    /// All of it.
-    Whole(String),
-}
-
-/// The text of a regular file; None if it is declined.
-pub fn text(path: &Path) -> Option<Text> {
+/// The text of a regular file, or that there is none of this name (`Some(None)`); None if it is declined.
+pub fn text(path: &Path) -> Option<Option<String>> {
     // The open must not wait for the writer of a pipe that has the name of a file.
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
     let mut file = match opened {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Some(Text::Missing),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Some(None),
         Err(_) => return None,
     };
     let about = file.metadata().ok()?;
@@ -59,5 +51,5 @@ pub fn text(path: &Path) -> Option<Text> {
     if found.len() as u64 > BYTES_MAX {
         return None;
     }
-    String::from_utf8(found).ok().map(Text::Whole)
+    String::from_utf8(found).ok().map(Some)
 }

@@ -13,5 +13,5 @@ mod read;
 mod rows;
 
 pub use column::{Column, Table, Values};
-pub use read::{Part, read};
+pub use read::{Part, read, stamps};
 pub use rows::Rows;

@@ -21,14 +21,22 @@ pub struct Part {
 /// The results in these folders, in order, but for those that are declined. `young_ns` is of the clock of files: one
 /// that changed later may change again in the same tick. A result of a newer `schema_version` is declined.
 pub fn read(folders: &[PathBuf], young_ns: i128, schema_version: i64) -> Vec<Part> {
+    in_parts(folders, |first, some| read_part(first, some, young_ns, schema_version))
+}
+
+/// How the files of each of these folders are now, as the index stores it; empty if one changed after `young_ns`.
+pub fn stamps(folders: &[PathBuf], young_ns: i128) -> Vec<String> {
+    in_parts(folders, |_, some| some.iter().map(|folder| stamp(folder, young_ns)).collect::<Vec<_>>()).concat()
+}
+
+/// What `of_part` makes of each part of the folders, one for each processor; it is given the number of the part's first.
+fn in_parts<T: Send>(folders: &[PathBuf], of_part: impl Fn(usize, &[PathBuf]) -> T + Sync) -> Vec<T> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let size = folders.len().div_ceil(threads).max(1);
+    let of_part = &of_part;
     thread::scope(|scope| {
-        let started: Vec<_> = folders
-            .chunks(size)
-            .enumerate()
-            .map(|(at, some)| scope.spawn(move || read_part(at * size, some, young_ns, schema_version)))
-            .collect();
+        let parts = folders.chunks(size).enumerate();
+        let started: Vec<_> = parts.map(|(at, some)| scope.spawn(move || of_part(at * size, some))).collect();
         started.into_iter().map(|part| part.join().expect("a reader does not panic")).collect()
     })
 }

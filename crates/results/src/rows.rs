@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::column::{Row, Table};
 use crate::documents::{CellSummary, LatencyUs, Manifest, Real, Summary, ThresholdResult, Word};
-use crate::files::{Text, text};
+use crate::files::text;
 use crate::general::general;
 
 /// The tables of some results, named as in `python/flatwater/catalogue/tables.py`. Tags are declined.
@@ -38,18 +38,15 @@ pub struct Source {
 impl Source {
     /// Reads them; None if they are declined.
     pub fn read(folder: &Path) -> Option<Self> {
-        let whole = |name: &str| match text(&folder.join(name))? {
-            Text::Whole(found) => Some(Some(found)),
-            Text::Missing => Some(None),
-        };
+        let text = |name: &str| text(&folder.join(name));
         // Tags are few, and what may be in them is decided elsewhere.
-        if whole("tags.json")?.is_some() {
+        if text("tags.json")?.is_some() {
             return None;
         }
         Some(Self {
-            manifest: whole("flatwater.json")??,
-            summary: whole("summary.json")?,
-            machine: whole("machine.json")?,
+            manifest: text("flatwater.json")??,
+            summary: text("summary.json")?,
+            machine: text("machine.json")?,
         })
     }
 

@@ -19,12 +19,11 @@ from flatwater.catalogue.index import (
     numbers_of,
     of_rows,
     read_index,
-    stamp,
     text_array,
     write_index,
     young_ns,
 )
-from flatwater.catalogue.many import read_many
+from flatwater.catalogue.many import read_many, stamps_of
 from flatwater.catalogue.rows import Rows, read_rows
 from flatwater.catalogue.tables import RUN
 from flatwater.errors import UserError
@@ -59,7 +58,7 @@ def read_catalogue(paths: Sequence[Path]) -> Catalogue:
         found, without = _read(place)
         left_out |= place.left_out | {place.shown(run): why for run, why in without.items()}
         named = Kept([place.shown(run) for run in found.runs], found.stamps, found.tables)
-        kept = joined(kept, named) if kept.runs else named
+        kept = joined(kept, named)
     paths_of_runs = text_array(kept.runs)
     tables = {}
     for name, table in kept.tables.items():
@@ -78,11 +77,10 @@ def _read(place: Place) -> tuple[Kept, dict[str, str]]:
     young = young_ns()
     fresh: list[int] = []
     changed: list[str] = []
+    now = stamps_of(place.path, [run for run in place.found if run in at], young)
     for run in place.found:
-        number = at.get(run)
-        now = stamp(str(place.path / run), young) if number is not None else ""
-        if number is not None and now and indexed.stamps[number] == now:
-            fresh.append(number)
+        if now.get(run) and now[run] == indexed.stamps[at[run]]:
+            fresh.append(at[run])
         else:
             changed.append(run)
     many = read_many(place.path, changed, young)
@@ -91,7 +89,7 @@ def _read(place: Place) -> tuple[Kept, dict[str, str]]:
         others, left_out = _read_each(place.path, declined, young)
         found = joined(many, others)
     is_news = any(found.stamps) or len(fresh) < len(indexed.runs)
-    found = joined(chosen(indexed, fresh), found) if fresh else found
+    found = joined(chosen(indexed, fresh), found)
     if is_indexed and is_news:
         write_index(place.path, found)
     return found, left_out
@@ -100,14 +98,13 @@ def _read(place: Place) -> tuple[Kept, dict[str, str]]:
 def _read_each(place: Path, declined: Sequence[str], young: int) -> tuple[Kept, dict[str, str]]:
     """The rows of results that are read one by one, and what is left out of them, or of all."""
     runs: list[str] = []
-    stamps: list[str] = []
+    whole: set[str] = set()
     rows: list[Rows] = []
     left_out: dict[str, str] = {}
+    before = stamps_of(place, declined, young)
     for run in declined:
-        folder = place / run
-        now = stamp(str(folder), young)
         try:
-            read = read_rows(folder)
+            read = read_rows(place / run)
         except UserError as error:
             left_out[run] = str(error)
             continue
@@ -116,11 +113,14 @@ def _read_each(place: Path, declined: Sequence[str], young: int) -> tuple[Kept, 
             continue
         if read.left_out is not None:
             left_out[run] = read.left_out
-        # What is told of a result must be told the next time too, and a file may have changed while it was read.
-        whole = not read.unfinished and read.left_out is None and now == stamp(str(folder), young)
+        # What is told of a result must be told the next time too.
+        if not read.unfinished and read.left_out is None:
+            whole.add(run)
         runs.append(run)
-        stamps.append(now if whole else "")
         rows.append(read.rows)
+    # A file may have changed while it was read.
+    after = stamps_of(place, runs, young)
+    stamps = [before[run] if run in whole and before[run] == after[run] else "" for run in runs]
     return _tables_of(runs, stamps, rows, left_out), left_out
 
 

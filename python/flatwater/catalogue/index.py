@@ -25,12 +25,9 @@ from flatwater.catalogue.rows import Rows
 from flatwater.catalogue.tables import RUN, TABLES
 from flatwater.owned import write_atomic
 from flatwater.results.schema import SCHEMA_VERSION
-from flatwater.results.tags import TAGS
 
 #: Changes of the tables' meaning make older indexes worthless.
 VERSION = 2
-#: The files of a result that its rows come from.
-FILES = ("flatwater.json", "summary.json", "machine.json", TAGS)
 #: Fewer results are read each time: it takes less than a tenth of a second.
 RUNS_MIN = 50
 #: A file that changed so shortly before it was read may change again in the same tick of the file system's clock.
@@ -57,21 +54,6 @@ class Kept:
 def nothing() -> Kept:
     """The rows of no result."""
     return Kept([], [], {table.name: pa.Table.from_batches([], table.schema) for table in TABLES})
-
-
-def stamp(folder: str, young_ns: int) -> str:
-    """How the files of a result are now; empty if one of them changed after `young_ns`, and may change again unseen."""
-    parts = []
-    for name in FILES:
-        try:
-            found = os.stat(f"{folder}/{name}")  # noqa: PTH116 - `Path` takes three times as long, for 40,000 files
-        except OSError:
-            parts.append("-")
-            continue
-        if found.st_ctime_ns > young_ns:
-            return ""
-        parts.append(f"{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}")
-    return " ".join(parts)
 
 
 def of_rows(runs: list[str], stamps: list[str], rows: Iterable[Rows]) -> Kept:
@@ -107,6 +89,8 @@ def chosen(kept: Kept, places: list[int]) -> Kept:
 
 def joined(first: Kept, second: Kept) -> Kept:
     """The rows of both; the runs of the second come after those of the first."""
+    if not first.runs:
+        return second
     tables = {}
     for name, table in second.tables.items():
         numbers = number_array(numbers_of(table) + np.int32(len(first.runs)))

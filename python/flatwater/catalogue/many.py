@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from flatwater._engine import results_read
+from flatwater._engine import results_read, results_stamps
 from flatwater.catalogue.index import Kept, Numbers, joined, nothing, number_array, text_array
 from flatwater.catalogue.tables import TABLES, Table
 from flatwater.results.foreign import is_foreign
@@ -35,8 +35,13 @@ def read_many(place: Path, runs: Sequence[str], young_ns: int) -> Kept:
         read = np.array([number for number, _ in stamps], dtype=np.int32)
         part = {table.name: _table(table, *tables.get(table.name, (b"", [])), read) for table in TABLES}
         kept = Kept([runs[number] for number, _ in stamps], [stamp for _, stamp in stamps], part)
-        found = joined(found, kept) if found.runs else kept
+        found = joined(found, kept)
     return found
+
+
+def stamps_of(place: Path, runs: Sequence[str], young_ns: int) -> dict[str, str]:
+    """How the files of each result below a folder are now; empty if one may change again unseen, as of `read_many`."""
+    return dict(zip(runs, results_stamps([f"{place}/{run}" for run in runs], young_ns), strict=True))
 
 
 def _table(table: Table, numbers: bytes, columns: Sequence[_Buffers], read: Numbers) -> pa.Table:

@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 from flatwater.errors import FlatwaterError
-from flatwater.report.figure import Json
+from flatwater.report.figure import PLOTLY, Json
 
 #: Drawing is given up when no further image has appeared for this long, seconds. Kaleido itself gives one image 90 s.
 PATIENCE_S = 120.0
@@ -35,8 +35,6 @@ _POLL_S = 0.25
 _LOOKS_MAX = 20
 #: Of linux/prctl.h.
 _PR_SET_CHILD_SUBREAPER = 36
-#: The program that draws, on the page and in the browser alike (vendor/README.md).
-PLOTLY = Path(__file__).parent / "vendor" / "plotly-basic.min.js"
 
 
 def draw_images(orders: Sequence[Json], browser: str, folder: Path, patience_s: float = PATIENCE_S) -> None:

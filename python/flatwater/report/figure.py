@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from flatwater.report.units import Scale, seconds
 
 Json = dict[str, Any]
+
+#: The program that draws, on the page and for image files alike (vendor/README.md).
+PLOTLY = Path(__file__).parent / "vendor" / "plotly-basic.min.js"
 
 # Okabe and Ito's palette (2008), which people with colour blindness can distinguish; black is for marks and text.
 BLUE, ORANGE, GREEN, RED, SKY, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"

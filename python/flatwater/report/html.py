@@ -16,8 +16,7 @@ from markupsafe import Markup
 
 from flatwater import __version__
 from flatwater.printing import printable
-from flatwater.report.drawing_process import PLOTLY
-from flatwater.report.figure import DARK, TEMPLATE, Figure
+from flatwater.report.figure import DARK, PLOTLY, TEMPLATE, Figure
 
 #: The mark in the head of every page (templates/_head.html).
 SIGNATURE = '<meta name="generator" content="flatwater '

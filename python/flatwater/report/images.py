@@ -16,7 +16,6 @@ from typing import Literal
 from flatwater.errors import FlatwaterError
 from flatwater.owned import make_folder, require_replaceable, unwritten, write_atomic
 from flatwater.report.drawing import alone, draw, sweep_figures
-from flatwater.report.drawing_process import draw_images
 from flatwater.report.figure import TEMPLATE, Figure, Json
 from flatwater.report.units import plain
 from flatwater.results import Result
@@ -97,6 +96,9 @@ class _Wanted:
 
 
 def _export(wanted: Sequence[_Wanted], folder: Path, image: Format, browser: str, *, force: bool) -> list[Path]:
+    # Here, because a page needs no processes.
+    from flatwater.report.drawing_process import draw_images
+
     make_folder(folder, str(folder))
     paths = [folder / f"{one.prefix}{one.figure.key}.{image}" for one in wanted]
     for path in paths:

@@ -11,7 +11,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from flatwater.report.drawing_process import PLOTLY
+from flatwater.report.figure import PLOTLY
 from flatwater.report.html import CHART_SCRIPTS, text_of
 from flatwater.serve.answers import message
 

@@ -12,6 +12,7 @@ from flatwater.results.importers.imported import ImportedCell
 from flatwater.results.importers.samplers import Recording, Sample
 
 _DAY_S = 86400.0
+_NO_YEAR = "its times have no year: taken for the one that is nearest to the files beside it"
 
 
 def settled(recordings: Mapping[Path, Recording], cell: ImportedCell | None) -> dict[Path, Recording]:
@@ -26,7 +27,7 @@ def settled(recordings: Mapping[Path, Recording], cell: ImportedCell | None) -> 
         years = _years_to(cell.began[0], known)
         cell.began = _moved(cell.began[0], years), cell.began[1]
         if years:
-            cell.warnings.append("its times have no year: taken for the one that is nearest to the files beside it")
+            cell.warnings.append(_NO_YEAR)
     return found
 
 
@@ -68,8 +69,7 @@ def _with_year(recording: Recording, known: Sequence[float]) -> Recording:
         return [Sample(_moved(one.at_s, years), one.metrics) for one in samples]
 
     devices = {name: moved(samples) for name, samples in recording.devices.items()}
-    note = "its times have no year: taken for the one that is nearest to the files beside it"
-    return replace(recording, samples=moved(recording.samples), devices=devices, notes=[*recording.notes, note])
+    return replace(recording, samples=moved(recording.samples), devices=devices, notes=[*recording.notes, _NO_YEAR])
 
 
 def _years_to(at_s: float, known: Sequence[float]) -> int:

@@ -76,10 +76,8 @@ def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[
             samples.append(Sample(at_s, metrics))
         before = (at_s, figures)
     if restarts:
-        times = f"{len(restarts)} times, first" if len(restarts) > 1 else ""
-        notes.append(
-            f"the server was restarted {times} before reading {restarts[0]}: no rates there".replace("  ", " ")
-        )
+        times = f" {len(restarts)} times, first" if len(restarts) > 1 else ""
+        notes.append(f"the server was restarted{times} before reading {restarts[0]}: no rates there")
     return samples, unit
 
 
