@@ -25,8 +25,8 @@ class Interrupt:
 
 @contextmanager
 def watch_signals() -> Iterator[Interrupt]:
-    """Catches the signals during a run. In another thread than the main one nothing is caught: Python tells only that
-    one of signals, and lets only that one say what they do.
+    """Catches the signals during a run. In another thread than the main one nothing is caught: Python handles signals
+    in the main thread only.
     """
     interrupt = Interrupt()
     if threading.current_thread() is not threading.main_thread():

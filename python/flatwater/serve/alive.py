@@ -21,7 +21,7 @@ QUIET_S = 10.0
 
 
 def why_alive(path: Path, writers: Writers) -> str:
-    """A sentence that says by what a result that says that it runs is seen to live; empty for one that has stopped."""
+    """Why a result with the status `running` counts as under way, in a sentence; empty if its run has stopped."""
     writer = writers.of(path)
     if writer is not None:
         return f"Process {writer} runs it."

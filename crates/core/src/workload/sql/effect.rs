@@ -119,7 +119,7 @@ fn reads_so<'a>(pieces: impl Iterator<Item = Piece<'a>> + Clone) -> bool {
         "SHOW" | "HELP" | "USE" | "DO" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => true,
         // MariaDB's BEGIN NOT ATOMIC is a program.
         "BEGIN" => rest.next().is_none_or(|word| word == "WORK"),
-        // START SLAVE, START GROUP_REPLICATION; READ WRITE is not bound to the session's READ ONLY.
+        // START SLAVE, START GROUP_REPLICATION; READ WRITE takes the session's READ ONLY away.
         "START" => {
             rest.next().is_some_and(|word| word == "TRANSACTION")
                 && rest.all(|word| matches!(word.as_str(), "WITH" | "CONSISTENT" | "SNAPSHOT" | "READ" | "ONLY"))
@@ -153,7 +153,7 @@ fn reads_only(words: impl Iterator<Item = String>) -> bool {
     true
 }
 
-/// Whether a SET stays in its session, leaves the session's READ ONLY, and leaves statements as they can be read here.
+/// Whether a SET changes its session only, does not take READ ONLY away, and does not change how statements are read.
 fn keeps_guard<'a>(pieces: impl Iterator<Item = Piece<'a>>) -> bool {
     let mut before = String::new();
     let mut quoted_name = false;
