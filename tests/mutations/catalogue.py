@@ -261,9 +261,9 @@ PYTHON = (
         TALLY + "test_percentiles_are_golden",
     ),
     _python(
-        "runner/tally.py",
-        '_SERVING = ("connect", "fsync")',
-        "_SERVING = ()",
+        "results/latencies.py",
+        'SERVING = ("connect", "fsync")',
+        "SERVING = ()",
         TALLY + "test_what_serves_others_is_no_operation",
         TALLY + "test_all_is_of_both_kinds_and_of_no_fsync",
     ),

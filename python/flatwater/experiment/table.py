@@ -116,13 +116,14 @@ def _sound(model: type[BaseModel], table: Mapping[str, Any], errors: Iterable[Er
     return sound
 
 
-def _gone(table: Mapping[str, Any], sound: Mapping[str, Any]) -> Iterator[str]:
+def _gone(table: Mapping[str, object], sound: Mapping[str, object]) -> Iterator[str]:
     """The fields that went whole, and the entries of tables: with a wrong part of them goes what is right."""
     for name, value in table.items():
+        kept = sound.get(name)
         if name not in sound:
             yield str(name)
-        elif isinstance(value, Mapping):
-            yield from (f"{name}.{entry}" for entry in value if entry not in sound[name])
+        elif isinstance(value, Mapping) and isinstance(kept, Mapping):
+            yield from (f"{name}.{entry}" for entry in value if entry not in kept)
 
 
 def _may_lack(model: type[BaseModel], name: str, entry: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from lab import MIB, Lab
 from modelledlab import summaries, write_modelled
 
 from flatwater.results import open_result
+from flatwater.runner.executors.scheduler import connect
 from flatwater.server import Binary
 
 pytest.importorskip("distributed")
@@ -46,6 +48,17 @@ def write_real(lab: Lab, threads: list[int], *, duration_s: float = 0.5, **stora
     """Cells on files in the folder of whichever worker runs them."""
     workload = {"mode": "rndrd", "direct": False, "duration_s": duration_s}
     return lab.write(workload, {"path": "data", "size": 4 * MIB, **storage}, sweep={"workload.threads": threads})
+
+
+def test_nothing_is_written_for_a_question_that_closing_leaves_behind(
+    shared: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def leave() -> None:
+        asyncio.get_running_loop().create_future().set_exception(TimeoutError("nobody waits for it"))
+
+    with closing(connect(shared.address, "--on")) as client:
+        client.sync(leave)
+    assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
 class TestCells:

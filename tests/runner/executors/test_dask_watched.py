@@ -23,7 +23,7 @@ from ptylab import OnTerminal
 from flatwater.cli.watching import find_run
 from flatwater.results.lock import LOCK
 from flatwater.results.result import ELSEWHERE
-from flatwater.serve.exporter import running_in
+from flatwater.serve.alive import runs_under_way
 from flatwater.serve.folders import key_of
 from flatwater.serve.followed import Followed
 from flatwater.serve.metrics import Metrics
@@ -68,7 +68,7 @@ def test_every_second_while_it_runs(lab: Lab, shared: Cluster) -> None:
     assert followed.tail is not None and followed.tail.rows >= 3
     followed.close()
     assert find_run(run.out) == run.out and run.out in Writers.results_of_user()
-    told = Metrics().text(running_in(run.out))
+    told = Metrics().text(runs_under_way([run.out], Writers()))
     assert "flatwater_runs 1\n" in told and "flatwater_throughput{" in told
     with servelab.Lab([run.out]) as served:
         events = served.watch(key_of(run.out))

@@ -40,13 +40,16 @@ def connect(address: str, where: str) -> Any:
     _check_certificates(address, where)
     try:
         make: Any = Client
-        return make(address, timeout=CONNECT_S, set_as_default=False, name="flatwater")
+        client = make(address, timeout=CONNECT_S, set_as_default=False, name="flatwater")
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise FlatwaterError(
             f"what answers at {address} is no dask scheduler ({error})",
             where=where,
             hint="start one with: dask scheduler; tls:// needs certificates in dask's configuration",
         ) from None
+    # Questions that a client leaves behind when it closes fail later, and asyncio would write a traceback for each.
+    client.loop.asyncio_loop.set_exception_handler(lambda loop, context: None)
+    return client
 
 
 def workers_of(client: Any) -> Workers:
