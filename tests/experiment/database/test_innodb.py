@@ -90,8 +90,6 @@ def test_a_measured_workload_is_of_the_workloads_kind() -> None:
     ("asked", "field"),
     [
         ({"workload": {"kind": "tpcc", "reconnect_every": 1}}, "workload.reconnect_every"),
-        ({"workload": {"kind": "tpcc", "variant": "tproc-c"}}, "workload.variant"),
-        ({"workload": {"kind": "tpcc", "variant": "sysbench-tpcc"}}, "workload.variant"),
         ({"workload": {"kind": "tpcc", "rate_per_s": 10}}, "workload.rate_per_s"),
         ({"workload": {"kind": "oltp", "mode": "insert"}}, "workload.mode"),
         ({"storage": {"kind": "raid", "device": "raid10-8", "size": "1G"}}, "storage.size"),

@@ -224,6 +224,15 @@ def test_tables_of_the_users_own_statements_are_not_known_before() -> None:
     make_experiment({"workload": own, "database": placed, "storage": FILES})
 
 
+def test_a_model_places_no_table_of_several_sets_by_itself() -> None:
+    sets = {"workload": {"kind": "tpcc", "variant": "sysbench-tpcc"}}
+    placed = {"placement": {"tables": {"stock1": "array"}}, "storages": {"array": ARRAY}, "generation": "mysql-5.7"}
+    assert "several sets" in problems_of(MODEL | placed, CARD, **sets)["database.placement.tables.stock1"]
+    card = "fusion-io-iodrive-160-slc"
+    told = problems_of(MODEL | {"tables": {"undo": card, "stock1": card}}, CARD, **sets)
+    assert list(told) == ["database.tables.stock1"]
+
+
 def test_the_tables_of_a_model_are_known_too() -> None:
     """`undo` and `growth` are tables of a model only, and have a device of their own by `database.tables`."""
     card = "fusion-io-iodrive-160-slc"

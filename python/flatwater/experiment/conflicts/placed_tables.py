@@ -8,7 +8,7 @@ from flatwater.experiment.database import InnodbModel
 from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.problem import Problem, quote
-from flatwater.experiment.workload import Oltp
+from flatwater.experiment.workload import Oltp, Tpcc
 from flatwater.experiment.workload.transactions import Transactions
 from flatwater.spelling import FEW_CHOICES, nearest
 
@@ -26,8 +26,21 @@ def placed_table_conflicts(experiment: Experiment) -> Iterator[Problem]:
     if isinstance(database, InnodbModel):
         if isinstance(workload, Oltp):
             names = names[: max(1, len(names) // database.servers)]  # each server has its share of them
+        if isinstance(workload, Tpcc) and workload.variant == "sysbench-tpcc":
+            yield from _problems_of_sets(database)
+            return
         yield from _problems("database.tables", database.tables, (*names, *_OF_MODELS))
     yield from _problems("database.placement.tables", database.placement.tables, names)
+
+
+def _problems_of_sets(database: InnodbModel) -> Iterator[Problem]:
+    """The model has each table of all sets in one piece."""
+    for field, tables in (("database.tables", database.tables), ("database.placement.tables", database.placement.tables)):
+        for table in tables:
+            if table not in _OF_MODELS:
+                about = (f"{field}.{table}", "workload.variant", "database.kind")
+                what = "one table of several sets by itself is not modelled"
+                yield Problem(f"{field}.{table}", what, 'take it out, or workload.variant = "tpcc-mysql"', about)
 
 
 def _problems(field: str, tables: Iterable[str], names: Sequence[str]) -> Iterator[Problem]:

@@ -61,9 +61,6 @@ POLICIES: dict[str, Policy] = {policy.replace("_", "-"): policy for policy in ge
 #: Cores of a server whose machine is not told.
 CORES = 16
 MAX_SERVERS = 64
-#: Why other variants of TPC-C are refused.
-_MODELLED = "tpcc-mysql"
-_VARIANT = "only tpcc-mysql's tables and statements are"
 #: What a server's pool has at least (MySQL's manual); pools are shared out in whole MiB.
 _POOL_MIB_MIN = 5
 
@@ -284,7 +281,6 @@ class InnodbModel(PlacedLayer):
         yield from self._shares(workload)
         refused = (
             ("rate_per_s", bool(workload.rate_per_s), "clients are a closed loop", "rate_per_s = 0"),
-            ("variant", getattr(workload, "variant", _MODELLED) != _MODELLED, _VARIANT, f'variant = "{_MODELLED}"'),
             ("reconnect_every", bool(workload.reconnect_every), "clients stay connected", "reconnect_every = 0"),
             ("secondary", getattr(workload, "secondary", False), "tables have a primary key", "take it out"),
             ("mode", getattr(workload, "mode", "") == "insert", "tables do not grow by inserts", "another mode"),

@@ -156,7 +156,7 @@ def check_real(cell: Experiment, where: str) -> None:
         hint = 'database.kind = "server"'
         raise UserError("its server is modelled: it has no measured figures", where=where, hint=hint)
     if isinstance(cell.workload, Tpcc) and cell.workload.variant != "tpcc-mysql":
-        what = f'its transactions are those of "{cell.workload.variant}": only tpcc-mysql\'s are modelled'
+        what = f'its transactions are those of "{cell.workload.variant}": figures are measured of tpcc-mysql\'s only'
         raise UserError(what, where=where, hint='workload.variant = "tpcc-mysql"')
     if cell.transactions.reconnect_every:
         what = "its clients reconnect: the CPU time of logins would be counted as that of their transactions"

@@ -65,6 +65,37 @@ def test_tpcc_is_counted_in_notpm(lab: Lab) -> None:
     assert cell["mean"] > 0
 
 
+VARIANTS: list[dict[str, Any]] = [
+    {"variant": "tproc-c"},
+    {"variant": "tproc-c", "all_warehouses": True, "partitions": 2, "history_key": True},
+    {"variant": "sysbench-tpcc"},
+    {"variant": "sysbench-tpcc", "table_sets": 2, "foreign_keys": False, "history_key": True},
+]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda said: "-".join(map(str, said.values())))
+@pytest.mark.parametrize("generation", ["mysql-5.1", "mysql-5.7", "mariadb-12"])
+def test_the_variants_of_tpcc_are_modelled(lab: Lab, variant: dict[str, Any], generation: str) -> None:
+    settings = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "16M"}
+    workload = {"kind": "tpcc", "warehouses": 1, "connections": 6, **variant}
+    cell = run(lab, workload=workload, generation=generation, settings=settings).cell
+    told = cell["metrics"]
+    assert (cell["status"], cell["unit"], cell["errors"]) == ("complete", "NOTPM", 0)
+    # Each transaction is drawn by itself: of 23 ten are New-Orders, in the mean only.
+    orders = told["workload.new_order_ops_per_s"]["mean"] / told["workload.ops_per_s"]["mean"]
+    assert orders == pytest.approx(10 / 23, rel=0.1)
+    # Three statements of a client for most of HammerDB's transactions, and dozens of sysbench's.
+    statements = told["workload.queries_per_s"]["mean"] / told["workload.ops_per_s"]["mean"]
+    assert (2.5 < statements < 3) if variant["variant"] == "tproc-c" else (20 < statements < 40)
+
+
+def test_hammerdb_counts_the_new_orders_that_commit(lab: Lab) -> None:
+    workload = {"kind": "tpcc", "variant": "tproc-c", "warehouses": 3, "duration_s": 30}
+    notpm, nopm = (run(lab, workload=workload | {"unit": unit}).cell for unit in ("NOTPM", "NOPM"))
+    assert nopm["mean"] == pytest.approx(notpm["mean"] * 98 / 99, rel=0.005)
+    assert nopm["mean"] < notpm["mean"]
+
+
 def test_terminals_key_and_think_as_the_specification_says(lab: Lab) -> None:
     """Of a server that is never late, a deck of 23 takes its keying and think times (TPC-C 5.11, clause 5.2.5.7)."""
     keying_and_think_s = (10 * (18 + 12) + 10 * (3 + 12) + 2 + 10 + 2 + 5 + 2 + 5) / 23

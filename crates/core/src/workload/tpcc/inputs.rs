@@ -115,6 +115,25 @@ pub enum Input {
 }
 
 impl Input {
+    /// The same transaction so many warehouses further: where sets of tables lie one after another.
+    #[must_use]
+    pub fn further(mut self, warehouses: u32) -> Self {
+        match &mut self {
+            Self::NewOrder(order) => {
+                order.warehouse += warehouses;
+                order.lines.iter_mut().for_each(|line| line.supplier += warehouses);
+            }
+            Self::Payment(payment) => {
+                payment.warehouse += warehouses;
+                payment.customer.warehouse += warehouses;
+            }
+            Self::OrderStatus(customer) => customer.warehouse += warehouses,
+            Self::Delivery(delivery) => delivery.warehouse += warehouses,
+            Self::StockLevel(level) => level.warehouse += warehouses,
+        }
+        self
+    }
+
     /// Index of its kind among `KINDS`.
     pub fn kind(&self) -> usize {
         match self {

@@ -45,6 +45,10 @@ impl Touches for WithRoom {
         self.touches.next(thread, out)
     }
 
+    fn take_rollbacks(&mut self) -> u64 {
+        self.touches.take_rollbacks()
+    }
+
     fn times_ns(&mut self, thread: u32, kind: usize) -> (u64, u64) {
         self.touches.times_ns(thread, kind)
     }

@@ -12,6 +12,7 @@ impl Innodb {
         let (now_ns, oldest_ns) = (self.host.now_ns(), self.threads.started_ns().min());
         let mut counters = vec![("queries".into(), self.threads.counts().statements)];
         counters.push(("deadlocks".into(), self.locks.counts().deadlocks));
+        counters.push(("rollbacks".into(), self.touches.take_rollbacks()));
         let in_flight = self.threads.started_ns().count() as u64;
         let series = self.series();
         let kinds = self.threads.begin_interval();

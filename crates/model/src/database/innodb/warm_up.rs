@@ -109,6 +109,8 @@ impl Innodb {
         }
         state.over |= state.number == TRANSACTIONS_MAX;
         if state.over {
+            // Those of the warm-up are nobody's.
+            self.touches.take_rollbacks();
             self.log.settle(self.pool.oldest_lsn());
         }
         !state.over

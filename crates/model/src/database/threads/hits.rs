@@ -38,7 +38,7 @@ impl Threads {
         // which the next one has to look at the log's limits.
         let checks_from = limits.free_until(pool.oldest_lsn(), log.checkpoint());
         let appends_to = if limits.is_near() { Lsn::ZERO } else { log.free_until().min(checks_from) };
-        let (mut statements, mut uses) = (0, 0);
+        let (mut statements, mut answers, mut uses) = (0, 0, 0);
         'touches: while at < touches.len() {
             if at.is_multiple_of(STEP) {
                 thread.ahead().advance(at, pool, buffer);
@@ -49,7 +49,10 @@ impl Threads {
                     match touch.row() {
                         Some((row, mode)) if !locks.take(number, row, mode) => break 'touches,
                         None if touch.what == What::Commit => break 'touches,
-                        None => statements += 1,
+                        None => {
+                            statements += 1;
+                            answers += u64::from(touch.what == What::Statement);
+                        }
                         Some(_) => {}
                     }
                     at += 1;
@@ -75,10 +78,10 @@ impl Threads {
         let work = Work {
             cpu_ns: statements * cpu.statement_ns + uses * cpu.touch_ns,
             mutex_ns: statements * cpu.mutex_ns,
-            away_ns: statements * cpu.round_trip_ns,
+            away_ns: answers * cpu.round_trip_ns,
         };
         thread.end_run(touches, at, work);
-        self.counts.statements += statements;
+        self.counts.statements += answers;
         self.counts.uses += uses;
     }
 }

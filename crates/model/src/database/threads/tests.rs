@@ -45,6 +45,10 @@ impl Touches for Same {
         0
     }
 
+    fn take_rollbacks(&mut self) -> u64 {
+        0
+    }
+
     fn times_ns(&mut self, _thread: u32, _kind: usize) -> (u64, u64) {
         (0, 0)
     }
@@ -180,6 +184,10 @@ impl Touches for Slow {
 
     fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize {
         self.0.next(thread, out)
+    }
+
+    fn take_rollbacks(&mut self) -> u64 {
+        0
     }
 
     fn times_ns(&mut self, _thread: u32, _kind: usize) -> (u64, u64) {

@@ -232,6 +232,10 @@ impl Touches for Oltp {
     }
 
     /// sysbench's threads neither key nor think.
+    fn take_rollbacks(&mut self) -> u64 {
+        0
+    }
+
     fn times_ns(&mut self, _thread: u32, _kind: usize) -> (u64, u64) {
         (0, 0)
     }

@@ -8,8 +8,10 @@ use super::region::LookedUp;
 /// What is done with a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// No page: a statement begins.
+    /// No page: a statement of the client begins.
     Statement,
+    /// No page: a statement of a stored procedure begins, for which nothing goes to the client or comes from it.
+    Inner,
     /// No page: a row is locked, and stays so until the transaction is committed in memory. It comes before the statement that
     /// locks it: a server locks a row somewhere within the statement, whose answer and way to the client follow.
     Lock(Mode),
@@ -95,6 +97,9 @@ impl Touch {
     /// A statement begins.
     pub const STATEMENT: Self = Self { page: PageNo::new(0), redo: 0, what: What::Statement, entry: Entry::NONE };
 
+    /// A statement of a stored procedure begins.
+    pub const INNER: Self = Self { page: PageNo::new(0), redo: 0, what: What::Inner, entry: Entry::NONE };
+
     /// What was done so far is committed.
     pub const COMMIT: Self = Self { page: PageNo::new(0), redo: 0, what: What::Commit, entry: Entry::NONE };
 
@@ -115,7 +120,7 @@ impl Touch {
     /// Whether it uses a page.
     #[inline]
     pub const fn uses_page(self) -> bool {
-        !matches!(self.what, What::Statement | What::Lock(_) | What::Commit)
+        !matches!(self.what, What::Statement | What::Inner | What::Lock(_) | What::Commit)
     }
 
     /// A page is read.
@@ -175,6 +180,9 @@ pub trait Touches: Send {
 
     /// Appends a thread's next transaction; the index of its kind.
     fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize;
+
+    /// Takes how many of the transactions that were given since the last time roll back, as the workload wants it.
+    fn take_rollbacks(&mut self) -> u64;
 
     /// Keying time before and think time after the transaction that a thread was given last, ns; it is of this kind.
     fn times_ns(&mut self, thread: u32, kind: usize) -> (u64, u64);

@@ -3,7 +3,9 @@
 //! (HammerDB 5.0, src/mysql/mysqloltp.tcl; Percona-Lab/sysbench-tpcc, tpcc_run.lua), so that the work is that of their
 //! published results.
 
-use super::super::{C_LAST_LOAD, CUSTOMERS, Constants, DECK, DISTRICTS, ORDER_LINES, Variant, last_name, uniform};
+use super::super::{
+    C_LAST_LOAD, CUSTOMERS, Constants, DECK, DISTRICTS, ITEMS, ORDER_LINES, Variant, last_name, uniform,
+};
 use super::{Customer, Delivery, Home, Input, Line, NewOrder, Payment, StockLevel, UNUSED_ITEM, times_ns};
 use crate::seed::{Rng, stream};
 
@@ -119,20 +121,29 @@ impl Client {
         }
     }
 
-    /// An order in no order of its items. Of TPROC-C's its procedure draws the lines; here is only their number.
+    /// An order in no order of its items. Of TPROC-C's a server's procedure draws the lines by itself; these are drawn in
+    /// the same way, for who has no such server.
     fn new_order(&mut self, warehouse: u32) -> NewOrder {
         let (district, customer) = (self.any_district(), self.number_of_customer());
         let count = uniform(&mut self.inputs, ORDER_LINES.0, ORDER_LINES.1) as usize;
         let mut order = NewOrder { warehouse, district, customer, lines: Default::default(), count };
-        let rolls_back = uniform(&mut self.inputs, 1, 100) == 1;
+        // HammerDB's procedure has FLOOR(1 + RAND() * 99), and its unused item is the last; sysbench-tpcc's the last but one.
+        let (of, before_last) = if self.is_tproc_c() { (99, 1) } else { (100, 2) };
+        let rolls_back = uniform(&mut self.inputs, 1, of) == 1;
         for at in 0..count {
-            let drawn = self.constants.item(&mut self.inputs);
-            // sysbench-tpcc's unused item is the last but one.
-            let item = if rolls_back && at + 2 == count { UNUSED_ITEM } else { drawn };
-            // Its function for another warehouse returns the home: no line is remote.
-            order.lines[at] = Line { item, supplier: warehouse, quantity: uniform(&mut self.inputs, 1, 10) };
+            let drawn = self.item();
+            let item = if rolls_back && at + before_last == count { UNUSED_ITEM } else { drawn };
+            // The function of sysbench-tpcc for another warehouse returns the home: no line is remote.
+            let is_remote = self.is_tproc_c() && uniform(&mut self.inputs, 1, 100) == 1;
+            let supplier = if is_remote { self.other(warehouse) } else { warehouse };
+            order.lines[at] = Line { item, supplier, quantity: uniform(&mut self.inputs, 1, 10) };
         }
         order
+    }
+
+    fn item(&mut self) -> u32 {
+        // As of customers.
+        if self.is_tproc_c() { uniform(&mut self.inputs, 1, ITEMS) } else { self.constants.item(&mut self.inputs) }
     }
 
     fn payment(&mut self, warehouse: u32) -> Payment {
@@ -253,6 +264,24 @@ mod tests {
     }
 
     #[test]
+    fn orders_of_tproc_c_are_drawn_as_its_procedure_draws_them() {
+        let all = inputs(TPROC_C, 1);
+        let orders: Vec<&NewOrder> = all
+            .iter()
+            .filter_map(|(_, input)| if let Input::NewOrder(own) = input { Some(own) } else { None })
+            .collect();
+        let lines: Vec<&Line> = orders.iter().flat_map(|order| order.lines()).collect();
+        // Evenly: NURand would give the first half of all items more than a half.
+        let low = lines.iter().filter(|line| line.item <= ITEMS / 2).count();
+        let missing = orders.iter().filter(|order| order.lines().iter().any(|line| line.item == UNUSED_ITEM)).count();
+        assert_share(low, lines.len() - missing, 0.5);
+        assert_share(missing, orders.len(), 1.0 / 99.0);
+        assert_share(orders.iter().filter(|order| !order.all_local()).count(), orders.len(), 1.0 - 0.99_f64.powi(10));
+        let of = |order: &&NewOrder| order.lines().iter().position(|line| line.item == UNUSED_ITEM);
+        assert!(orders.iter().all(|order| of(order).is_none_or(|at| at + 1 == order.lines().len())));
+    }
+
+    #[test]
     fn orders_of_sysbench_are_local_and_one_in_a_hundred_has_an_unused_item() {
         let all = inputs(SYSBENCH, 1);
         let orders: Vec<&NewOrder> = all
@@ -265,6 +294,28 @@ mod tests {
         assert_share(missing, orders.len(), 0.01);
         for set in 1..=3 {
             assert_share(all.iter().filter(|(own, _)| *own == set).count(), RUNS, 1.0 / 3.0);
+        }
+    }
+
+    #[test]
+    fn a_transaction_is_the_same_so_many_warehouses_further() {
+        for (_, input) in inputs(TPROC_C, 2).into_iter().take(500) {
+            let moved = input.further(40);
+            assert_eq!(moved.kind(), input.kind());
+            match (moved, input) {
+                (Input::NewOrder(moved), Input::NewOrder(own)) => {
+                    assert_eq!(moved.warehouse, own.warehouse + 40);
+                    assert!(moved.lines().iter().zip(own.lines()).all(|(a, b)| a.supplier == b.supplier + 40));
+                }
+                (Input::Payment(moved), Input::Payment(own)) => {
+                    assert_eq!(moved.warehouse, own.warehouse + 40);
+                    assert_eq!(moved.customer.warehouse, own.customer.warehouse + 40);
+                }
+                (Input::OrderStatus(moved), Input::OrderStatus(own)) => assert_eq!(moved.warehouse, own.warehouse + 40),
+                (Input::Delivery(moved), Input::Delivery(own)) => assert_eq!(moved.warehouse, own.warehouse + 40),
+                (Input::StockLevel(moved), Input::StockLevel(own)) => assert_eq!(moved.warehouse, own.warehouse + 40),
+                _ => unreachable!("it is of the same kind"),
+            }
         }
     }
 

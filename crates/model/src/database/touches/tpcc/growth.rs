@@ -57,12 +57,15 @@ impl Growth {
 
 #[cfg(test)]
 mod tests {
+    use flatwater_core::workload::tpcc::Variant;
+
+    use super::super::schema::Schema;
     use super::*;
     use crate::database::touches::Measured;
 
     #[test]
     fn a_table_with_a_device_of_its_own_grows_there_and_the_others_share() {
-        let rows = Rows::of(&Measured::default());
+        let rows = Rows::of(&Measured::default(), Schema::of(Variant::TpccMysql, false));
         let rooms = |apart: &[&str]| {
             let mut layout = Layout::default();
             let mut growth = Growth::new(&mut layout, 1000, &rows, apart);

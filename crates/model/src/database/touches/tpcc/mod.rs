@@ -1,4 +1,5 @@
-//! TPC-C as page touches: tpcc-mysql's tables, indexes and foreign keys, its five transactions statement by statement.
+//! TPC-C as page touches: the tables, indexes and five transactions of tpcc-mysql, statement by statement, and what HammerDB
+//! and sysbench-tpcc do otherwise (`schema.rs`).
 //!
 //! Rows to a page follow from the columns' sizes, a header of 5 bytes, 13 of transaction id and roll pointer, null bits
 //! and lengths, on pages that are fifteen sixteenths full. Orders and their lines go to new pages of their district,
@@ -6,7 +7,7 @@
 
 use flatwater_core::interval::Kind;
 use flatwater_core::seed::splitmix;
-use flatwater_core::workload::tpcc::inputs::{Input, Terminal};
+use flatwater_core::workload::tpcc::inputs::Input;
 use flatwater_core::workload::tpcc::{DISTRICTS, KINDS, Variant, WAREHOUSES_MAX};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,27 +19,31 @@ use super::touch::{Touch, Touches, What, transaction};
 use super::undo::{Undo, UndoLogs};
 use crate::database::ids::PageNo;
 
+mod drawn;
 pub mod growth;
 mod locked;
 mod places;
 mod rows;
+mod schema;
 mod tables;
 mod transactions;
 
+use drawn::Drawn;
 use growth::Growth;
 use rows::Rows;
+use schema::Schema;
 use tables::{District, LINES, Tables};
 
 /// The workload, in the words of the real driver.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TpccSpec {
-    /// Whose transactions: only tpcc-mysql's are modelled.
+    /// Whose transactions.
     #[serde(default)]
     pub variant: Variant,
-    /// Warehouses that are used.
+    /// Warehouses of each set of tables.
     pub warehouses: u32,
-    /// Statements are sent back to back, and a Delivery is one transaction and not ten.
+    /// tpcc-mysql's statements are sent back to back, and a Delivery is one transaction and not ten.
     pub pipeline: bool,
     /// Terminals key and think, and stay at one warehouse, as the specification says.
     pub keying_and_think: bool,
@@ -49,8 +54,11 @@ static TOLD: [Kind; 5] =
 
 /// TPC-C's tables, and the threads on them.
 pub struct Tpcc {
+    /// Of a set of tables.
     warehouses: u32,
-    pipelined: bool,
+    schema: Schema,
+    /// What stands for a statement.
+    statement: Touch,
     tables: Tables,
     rows: Rows,
     /// Orders of an order_line page.
@@ -61,8 +69,9 @@ pub struct Tpcc {
     undo: Undo,
     pages: u32,
     names: Vec<(String, PageNo)>,
-    terminals: Vec<Terminal>,
+    clients: Vec<Drawn>,
     districts: Vec<District>,
+    rollbacks: u64,
     history_rows: u64,
     history_page: PageNo,
     optimizer: Optimizer,
@@ -82,7 +91,7 @@ impl Tpcc {
         threads: u32,
         seed: u64,
     ) -> Result<Self, String> {
-        let mut made = Self::derived(spec, Rows::of(measured), undo, apart, threads, seed)?;
+        let mut made = Self::derived(spec, measured, undo, apart, threads, seed)?;
         made.optimizer = measured.optimizer;
         if let Some(bytes) = measured.redo_bytes.get("transaction") {
             made.redo_scale = scale_of(*bytes, undo)?;
@@ -92,32 +101,33 @@ impl Tpcc {
 
     fn derived(
         spec: &TpccSpec,
-        rows: Rows,
+        measured: &Measured,
         undo: UndoLogs,
         apart: &[&str],
         threads: u32,
         seed: u64,
     ) -> Result<Self, String> {
-        if spec.variant != Variant::TpccMysql {
-            return Err("workload.variant: only tpcc-mysql's tables and statements are modelled".into());
+        let sets = spec.variant.table_sets();
+        let all = spec.warehouses.saturating_mul(sets);
+        if !(1..=WAREHOUSES_MAX).contains(&all) {
+            return Err(format!("workload.warehouses, in all sets of tables, must be between 1 and {WAREHOUSES_MAX}"));
         }
-        if !(1..=WAREHOUSES_MAX).contains(&spec.warehouses) {
-            return Err(format!("workload.warehouses must be between 1 and {WAREHOUSES_MAX}"));
-        }
+        let schema = Schema::of(spec.variant, spec.pipeline);
+        let rows = Rows::of(measured, schema);
         let mut layout = Layout::default();
         let undo = Undo::new(layout.of("undo"), undo, threads);
-        let tables = Tables::new(&mut layout, spec.warehouses, &rows);
+        let tables = Tables::new(&mut layout, sets, spec.warehouses, &rows, schema);
         // Room for a tenth more: 1.1 KB a New-Order (see docs) make that of 1000 warehouses last for 9 million.
         let grows = (u64::from(layout.total()?) / 10).max(4096);
         let growth = Growth::new(&mut layout, grows, &rows, apart);
         let pages = layout.total()?;
         let seed_of_items = splitmix(seed ^ 0x7470_6363);
-        let districts = u64::from(spec.warehouses) * u64::from(DISTRICTS);
-        let terminal = |n| Terminal::new(spec.warehouses, spec.keying_and_think, seed, u64::from(n));
+        let districts = u64::from(all) * u64::from(DISTRICTS);
         let history_page = tables.history.first + (tables.history.pages - 1);
         Ok(Self {
             warehouses: spec.warehouses,
-            pipelined: spec.pipeline,
+            schema,
+            statement: schema.statement(),
             tables,
             rows,
             orders_a_line_page: (rows.order_line / LINES).max(1),
@@ -126,8 +136,9 @@ impl Tpcc {
             undo,
             pages,
             names: layout.tables(),
-            terminals: (0..threads).map(terminal).collect(),
+            clients: (0..threads).map(|number| Drawn::new(spec, seed, number, threads)).collect(),
             districts: (0..districts).map(|number| District::loaded(number, seed_of_items)).collect(),
+            rollbacks: 0,
             history_rows: 0,
             history_page,
             optimizer: Optimizer::default(),
@@ -147,10 +158,14 @@ impl Touches for Tpcc {
 
     fn looked_up(&self) -> Vec<LookedUp> {
         let Self { tables, rows, .. } = self;
+        let mut found = vec![LookedUp::rows(tables.item, rows.item), LookedUp::rows(tables.stock, rows.stock)];
         // Of customers, the optimizer asks for those of a district, too, and of stock for an item's in all warehouses.
-        let keys_a_page = rows.idx_stock.div_ceil(self.warehouses);
-        let of_items = LookedUp { region: tables.idx_stock.region(), rows_a_page: rows.idx_stock, keys_a_page };
-        vec![LookedUp::rows(tables.item, rows.item), LookedUp::rows(tables.stock, rows.stock), of_items]
+        found.extend(tables.keys.as_ref().map(|keys| LookedUp {
+            region: keys.stock.region(),
+            rows_a_page: rows.idx_stock,
+            keys_a_page: rows.idx_stock.div_ceil(self.warehouses),
+        }));
+        found
     }
 
     fn kinds(&self) -> &'static [Kind] {
@@ -158,7 +173,9 @@ impl Touches for Tpcc {
     }
 
     fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize {
-        let (input, before) = (self.terminals[thread as usize].next_input(), out.len());
+        let (input, before) = (self.clients[thread as usize].next_input(), out.len());
+        let called = out.len() + self.schema.calls()[input.kind()];
+        out.resize(called, Touch::STATEMENT);
         match &input {
             Input::NewOrder(order) => self.new_order(thread, order, out),
             Input::Payment(payment) => self.payment(thread, payment, out),
@@ -174,8 +191,12 @@ impl Touches for Tpcc {
         input.kind()
     }
 
+    fn take_rollbacks(&mut self) -> u64 {
+        std::mem::take(&mut self.rollbacks)
+    }
+
     fn times_ns(&mut self, thread: u32, kind: usize) -> (u64, u64) {
-        self.terminals[thread as usize].times_ns(kind)
+        self.clients[thread as usize].times_ns(kind)
     }
 }
 
@@ -184,7 +205,7 @@ impl Touches for Tpcc {
 fn scale_of(bytes: f64, undo: UndoLogs) -> Result<f64, String> {
     const DECKS: u32 = 400;
     let spec = TpccSpec { variant: Variant::TpccMysql, warehouses: 2, pipeline: false, keying_and_think: false };
-    let mut tpcc = Tpcc::derived(&spec, Rows::of(&Measured::default()), undo, &[], 1, 1)?;
+    let mut tpcc = Tpcc::derived(&spec, &Measured::default(), undo, &[], 1, 1)?;
     let (mut orders, mut changed, mut made, mut out) = (0_u32, 0_u64, 0_u64, Vec::new());
     for run in 0..DECKS * 23 {
         out.clear();

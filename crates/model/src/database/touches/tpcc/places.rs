@@ -21,7 +21,7 @@ pub(super) fn first_of(district: usize, rows: u32) -> u64 {
 
 impl Tpcc {
     pub(super) fn district(&self, warehouse: u32, district: u32) -> usize {
-        debug_assert!((1..=self.warehouses).contains(&warehouse));
+        debug_assert!((warehouse as usize - 1) * (DISTRICTS as usize) < self.districts.len());
         ((warehouse - 1) * DISTRICTS + district - 1) as usize
     }
 
@@ -36,6 +36,20 @@ impl Tpcc {
     pub(super) fn customer_page(&self, district: usize, number: u32) -> PageNo {
         let row = district as u64 * u64::from(CUSTOMERS) + u64::from(number - 1);
         self.tables.customer.page(row, self.rows.customer)
+    }
+
+    /// The page of an item, in the set of tables of a warehouse.
+    pub(super) fn item_page(&self, warehouse: u32, item: u32) -> PageNo {
+        let set = (warehouse - 1) / self.warehouses;
+        self.tables.item.page(u64::from(set) * u64::from(ITEMS) + u64::from(item - 1), self.rows.item)
+    }
+
+    /// The optimizer asks how much stock there is of an item, in all warehouses of a set, before one is changed.
+    pub(super) fn dive_stock(&self, supplier: u32, item: u32, out: &mut Vec<Touch>) {
+        let Some(keys) = &self.tables.keys else { return };
+        let (set, own) = ((supplier - 1) / self.warehouses, (supplier - 1) % self.warehouses);
+        let row = (u64::from(set) * u64::from(ITEMS) + u64::from(item - 1)) * u64::from(self.warehouses);
+        keys.stock.dive(row + u64::from(own), row + u64::from(own), self.optimizer, out);
     }
 
     pub(super) fn stock_page(&self, warehouse: u32, item: u32) -> PageNo {
@@ -80,22 +94,21 @@ impl Tpcc {
         splitmix(splitmix(self.seed ^ a) ^ b)
     }
 
-    /// Finds a customer, by number or last name. What Payment asks of a name is all in the index; Order-Status, with
-    /// `rows`, reads everybody of that name.
+    /// Finds a customer, by number or last name. With `rows`, everybody of that name is read, and nobody locked. Without, what
+    /// is asked of a name is all in the index, and the customer is read FOR UPDATE.
     pub(super) fn find_customer(&self, customer: &Customer, rows: bool, out: &mut Vec<Touch>) -> usize {
         let own = self.district(customer.warehouse, customer.district);
         let own_page = self.customer_page(own, customer.number);
-        // Payment reads it FOR UPDATE.
         let lock = (!rows).then(|| locked::customer(own, customer.number));
         let Some(last) = customer.last else {
             out.extend(lock);
-            out.extend([Touch::STATEMENT, Touch::read(own_page)]);
+            out.extend([self.statement, Touch::read(own_page)]);
             return own;
         };
         let name = last.as_bytes().iter().fold(7, |hash, byte| splitmix(hash ^ u64::from(*byte)));
         let entry = self.tables.idx_customer.page(first_of(own, CUSTOMERS) + name % u64::from(CUSTOMERS));
         for _ in 0..2 {
-            out.push(Touch::STATEMENT);
+            out.push(self.statement);
             self.guess_customers(own, out);
             out.push(Touch::read(entry));
         }
@@ -106,7 +119,7 @@ impl Tpcc {
             }
         } else {
             out.extend(lock);
-            out.push(Touch::STATEMENT);
+            out.push(self.statement);
         }
         out.push(Touch::read(own_page));
         own

@@ -6,6 +6,7 @@ use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEM
 use super::super::layout::{Layout, Splitting};
 use super::super::region::Region;
 use super::rows::Rows;
+use super::schema::Schema;
 use crate::database::ids::PageNo;
 
 /// Lines of an order in the mean.
@@ -28,15 +29,21 @@ pub(super) struct Tables {
     pub(super) stock: Region,
     pub(super) idx_customer: Splitting,
     pub(super) idx_orders: Splitting,
-    pub(super) idx_stock: Splitting,
-    pub(super) idx_line: Splitting,
-    pub(super) idx_history: (Splitting, Region),
+    /// Those of foreign keys, where there are any.
+    pub(super) keys: Option<Keys>,
+}
+
+/// Secondary indexes of foreign keys: of stock by item, of order lines by stock, and of history by customer and by district.
+pub(super) struct Keys {
+    pub(super) stock: Splitting,
+    pub(super) line: Splitting,
+    pub(super) history: (Splitting, Region),
 }
 
 impl Tables {
-    /// Those of so many warehouses, whose pages hold so many rows.
-    pub(super) fn new(layout: &mut Layout, warehouses: u32, rows: &Rows) -> Self {
-        let w = u64::from(warehouses);
+    /// Those of so many sets of so many warehouses, whose pages hold so many rows. The sets lie one after another.
+    pub(super) fn new(layout: &mut Layout, sets: u32, warehouses: u32, rows: &Rows, schema: Schema) -> Self {
+        let w = u64::from(sets) * u64::from(warehouses);
         let (districts, customers) = (w * u64::from(DISTRICTS), w * u64::from(DISTRICTS * CUSTOMERS));
         let (orders, stock) = (w * u64::from(DISTRICTS * ORDERS), w * u64::from(ITEMS));
         Self {
@@ -44,19 +51,21 @@ impl Tables {
             district: layout.of("district").rows(districts, rows.district),
             customer: layout.of("customer").rows(customers, rows.customer),
             history: layout.of("history").rows(customers, rows.history),
-            new_orders: layout.of("new_orders").pages(districts * u64::from(QUEUE_PAGES)),
+            new_orders: layout.of(schema.new_orders).pages(districts * u64::from(QUEUE_PAGES)),
             orders: layout.of("orders").rows(orders, rows.order),
             order_line: layout.of("order_line").rows(orders * u64::from(LINES), rows.order_line),
-            item: layout.of("item").rows(u64::from(ITEMS), rows.item),
+            item: layout.of("item").rows(u64::from(sets) * u64::from(ITEMS), rows.item),
             stock: layout.of("stock").rows(stock, rows.stock),
             idx_customer: Splitting::new(layout.of("customer"), customers, rows.idx_customer),
             idx_orders: Splitting::new(layout.of("orders"), orders, rows.idx_orders),
-            idx_line: Splitting::new(layout.of("order_line"), orders * u64::from(LINES), rows.idx_line),
-            idx_stock: Splitting::new(layout.of("stock"), stock, rows.idx_stock),
-            idx_history: (
-                Splitting::new(layout.of("history"), customers, rows.idx_history[0]),
-                layout.rows(customers, rows.idx_history[1]),
-            ),
+            keys: schema.indexes_keys.then(|| Keys {
+                line: Splitting::new(layout.of("order_line"), orders * u64::from(LINES), rows.idx_line),
+                stock: Splitting::new(layout.of("stock"), stock, rows.idx_stock),
+                history: (
+                    Splitting::new(layout.of("history"), customers, rows.idx_history[0]),
+                    layout.rows(customers, rows.idx_history[1]),
+                ),
+            }),
         }
     }
 }

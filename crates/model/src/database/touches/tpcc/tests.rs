@@ -148,3 +148,79 @@ fn rows_are_locked_in_one_order_and_a_delivery_is_ten_transactions() {
     assert!((11.5..12.2).contains(&mean[0]), "{mean:?}");
     assert_eq!((mean[1], mean[2], mean[3], mean[4]), (3.0, 0.0, 20.0, 0.0));
 }
+
+/// What the transactions of each kind of a variant do in the mean: statements of the client, of procedures, pages changed,
+/// commits in the midst.
+fn done_by(variant: Variant) -> [[f64; 4]; 5] {
+    let spec = TpccSpec { variant, ..spec(4) };
+    let mut tpcc = Tpcc::new(&spec, &Measured::default(), UndoLogs::default(), &[], 4, 3).unwrap();
+    let (mut done, mut runs, mut out) = ([[0.0; 4]; 5], [0.0; 5], Vec::new());
+    for run in 0..23 * 400 {
+        out.clear();
+        let kind = tpcc.next(run % 4, &mut out);
+        assert!(out.iter().all(|touch| !touch.uses_page() || touch.page.number() < tpcc.pages()), "{variant:?}");
+        runs[kind] += 1.0;
+        let count = |is: fn(&Touch) -> bool| out.iter().filter(|touch| is(touch)).count() as f64;
+        done[kind][0] += count(|touch| touch.what == What::Statement);
+        done[kind][1] += count(|touch| touch.what == What::Inner);
+        done[kind][2] += count(|touch| touch.changes());
+        done[kind][3] += count(|touch| touch.what == What::Commit);
+    }
+    std::array::from_fn(|kind| done[kind].map(|sum| sum / runs[kind]))
+}
+
+const TPROC_C: Variant = Variant::TprocC { all_warehouses: true };
+const SYSBENCH: Variant = Variant::SysbenchTpcc { table_sets: 3 };
+
+#[test]
+fn procedures_answer_their_client_once_and_have_no_indexes_for_foreign_keys() {
+    let (own, other) = (done_by(Variant::TpccMysql), done_by(TPROC_C));
+    for kind in 0..5 {
+        assert_eq!(own[kind][1], 0.0, "{kind}");
+        assert_eq!(other[kind][0], [3.0, 3.0, 3.0, 1.0, 2.0][kind], "{kind}");
+        // The same statements, give or take what each draws.
+        let ratio = other[kind][1] / own[kind][0];
+        assert!((0.85..1.07).contains(&ratio), "{kind}: {ratio}");
+    }
+    // An entry for each of ten lines less in a New-Order, and two of history in a Payment.
+    let less: Vec<f64> = (0..2).map(|kind| own[kind][2] - other[kind][2]).collect();
+    // But its bad credit is of five times as many customers, each with its undo record.
+    assert!((9.0..11.5).contains(&less[0]) && (0.9..1.8).contains(&less[1]), "{less:?}");
+    assert_eq!((own[3][3], other[3][3]), (10.0, 0.0));
+}
+
+#[test]
+fn sets_of_tables_lie_one_after_another() {
+    let one = Tpcc::new(&spec(4), &Measured::default(), UndoLogs::default(), &[], 4, 3).unwrap();
+    let sets = TpccSpec { variant: SYSBENCH, ..spec(4) };
+    let sets = Tpcc::new(&sets, &Measured::default(), UndoLogs::default(), &[], 4, 3).unwrap();
+    assert_eq!((sets.districts.len(), one.districts.len()), (120, 40));
+    // Whole rows, one after another: two sets may have a page in common.
+    assert!((0..3).contains(&(3 * one.tables.stock.pages - sets.tables.stock.pages)));
+    // The first item of the second set stands behind the last one of the first.
+    let items = [(4, 100_000), (5, 1), (12, 100_000)].map(|(home, item)| sets.item_page(home, item));
+    assert!(items[0] <= items[1] && items[1] < items[2]);
+    assert_eq!(items[2], sets.tables.item.first + (sets.tables.item.pages - 1));
+    let [own, other] = [Variant::TpccMysql, SYSBENCH].map(done_by);
+    let ratio = other[0][2] / own[0][2];
+    assert!((0.97..1.03).contains(&ratio), "the same indexes: {ratio}");
+    assert_eq!((other[0][1], other[3][3]), (0.0, 0.0));
+}
+
+#[test]
+fn rollbacks_are_told_once() {
+    let mut tpcc = Tpcc::new(&spec(4), &Measured::default(), UndoLogs::default(), &[], 4, 3).unwrap();
+    let mut out = Vec::new();
+    let orders = (0..23 * 400).filter(|run| tpcc.next(run % 4, &mut out) == 0).count();
+    let told = tpcc.take_rollbacks() as f64 / orders as f64;
+    assert!((0.005..0.015).contains(&told), "{told}");
+    assert_eq!(tpcc.take_rollbacks(), 0);
+}
+
+#[test]
+fn warehouses_count_in_all_sets() {
+    let spec = |table_sets, warehouses| TpccSpec { variant: Variant::SysbenchTpcc { table_sets }, ..spec(warehouses) };
+    let made = |spec: TpccSpec| Tpcc::new(&spec, &Measured::default(), UndoLogs::default(), &[], 1, 1).map(|_| ());
+    assert!(made(spec(100, 400)).unwrap_err().contains("in all sets"));
+    assert!(made(spec(2, 0)).is_err());
+}

@@ -37,13 +37,13 @@ impl Tpcc {
     pub(super) fn new_order(&mut self, thread: u32, input: &NewOrder, out: &mut Vec<Touch>) {
         let own = self.district(input.warehouse, input.district);
         let rolls_back = input.lines().iter().any(|line| line.item > ITEMS);
-        out.push(Touch::STATEMENT);
+        out.push(self.statement);
         out.extend([
             Touch::read(self.customer_page(own, input.customer)),
             Touch::read(self.warehouse_page(input.warehouse)),
         ]);
         // Its next order is read FOR UPDATE.
-        out.extend([locked::district(own), Touch::STATEMENT, Touch::STATEMENT]);
+        out.extend([locked::district(own), self.statement, self.statement]);
         let page = self.district_page(own);
         self.update(thread, page, out);
         let order = self.districts[own].next_order;
@@ -52,13 +52,16 @@ impl Tpcc {
             // A hundredth of the orders: the reads are kept, the changes are left out.
             for line in input.lines().iter().filter(|line| line.item <= ITEMS) {
                 let stock = Touch::read(self.stock_page(line.supplier, line.item));
-                out.extend([locked::stock(line.supplier, line.item), Touch::STATEMENT, stock]);
+                out.extend(self.schema.locks_read_stock.then(|| locked::stock(line.supplier, line.item)));
+                out.extend([self.statement, stock]);
             }
             self.undo.commit(thread, REDO_COMMIT, out);
+            self.rollbacks += 1;
             return;
         }
         self.districts[own].next_order += 1;
-        out.extend([locked::customer_of_order(own, input.customer), Touch::STATEMENT, Touch::STATEMENT]);
+        out.extend(self.schema.locks_parents.then(|| locked::customer_of_order(own, input.customer)));
+        out.extend([self.statement, self.statement]);
         let since = order - ORDERS - 1;
         let touch = if since.is_multiple_of(self.rows.order) {
             let page = self.growth.take(Of::Orders);
@@ -94,23 +97,25 @@ impl Tpcc {
         let mut items = [0; 15];
         for (at, line) in input.lines().iter().enumerate() {
             items[at] = line.item;
-            // The item; its stock, for update; the stock's update; the line.
-            out.extend([
-                Touch::STATEMENT,
-                Touch::read(self.tables.item.page(u64::from(line.item - 1), self.rows.item)),
-            ]);
+            // The item; its stock, for update or not; the stock's update; the line.
+            out.extend([self.statement, Touch::read(self.item_page(line.supplier, line.item))]);
             let stock = self.stock_page(line.supplier, line.item);
             let lock = locked::stock(line.supplier, line.item);
-            out.extend([lock, Touch::STATEMENT, Touch::read(stock), Touch::STATEMENT]);
-            let row = u64::from(line.item - 1) * u64::from(self.warehouses) + u64::from(line.supplier - 1);
-            self.tables.idx_stock.dive(row, row, self.optimizer, out);
+            let (first, second) = if self.schema.locks_read_stock { (Some(lock), None) } else { (None, Some(lock)) };
+            out.extend(first);
+            out.extend([self.statement, Touch::read(stock)]);
+            out.extend(second);
+            out.push(self.statement);
+            self.dive_stock(line.supplier, line.item, out);
             self.update(thread, stock, out);
-            out.push(Touch::STATEMENT);
+            out.push(self.statement);
             let touch = if fresh && at == 0 { Touch::create } else { Touch::change };
             self.insert(thread, touch, line_page, 72, out);
-            // fkey_order_line_2 is ordered by supplier and item: three entries an item and warehouse at first.
-            let row = (u64::from(line.supplier - 1) * u64::from(ITEMS) + u64::from(line.item - 1)) * 3;
-            self.tables.idx_line.insert(row, 20, 20 + REDO_ROW, out);
+            if let Some(keys) = &mut self.tables.keys {
+                // fkey_order_line_2 is ordered by supplier and item: three entries an item and warehouse at first.
+                let row = (u64::from(line.supplier - 1) * u64::from(ITEMS) + u64::from(line.item - 1)) * 3;
+                keys.line.insert(row, 20, 20 + REDO_ROW, out);
+            }
         }
         items
     }
@@ -119,21 +124,23 @@ impl Tpcc {
         let own = self.district(input.warehouse, input.district);
         let warehouse = (locked::warehouse(input.warehouse), self.warehouse_page(input.warehouse));
         for (lock, page) in [warehouse, (locked::district(own), self.district_page(own))] {
-            out.extend([lock, Touch::STATEMENT]);
+            out.extend([lock, self.statement]);
             self.update(thread, page, out);
-            out.push(Touch::STATEMENT);
+            out.push(self.statement);
         }
-        let of = self.find_customer(&input.customer, false, out);
-        out.push(Touch::STATEMENT);
+        let reads_namesakes = self.schema.payment_reads_namesakes;
+        let of = self.find_customer(&input.customer, reads_namesakes, out);
+        out.extend(reads_namesakes.then(|| locked::customer(of, input.customer.number)));
+        out.push(self.statement);
         let page = self.customer_page(of, input.customer.number);
         self.dive_customers(of, out);
         self.update(thread, page, out);
-        if self.hash(of as u64, u64::from(input.customer.number)).is_multiple_of(10) {
+        if self.hash(of as u64, u64::from(input.customer.number)).is_multiple_of(self.schema.bad_credit_of) {
             // Bad credit: 500 bytes of data are written anew.
             self.undo.touch(thread, Undone::Change, 450, 500, out);
             out.push(Touch::change(page, 500));
         }
-        out.push(Touch::STATEMENT);
+        out.push(self.statement);
         let touch = if self.history_rows.is_multiple_of(u64::from(self.rows.history)) {
             self.history_page = self.growth.take(Of::History);
             Touch::create
@@ -143,69 +150,67 @@ impl Tpcc {
         self.history_rows += 1;
         let page = self.history_page;
         self.insert(thread, touch, page, 68, out);
-        let row = of as u64 * u64::from(CUSTOMERS) + u64::from(input.customer.number - 1);
-        // fkey_history_1 is ordered by customer, fkey_history_2 by the paying district: its entries go behind the last.
-        self.tables.idx_history.0.insert(row, 21, 21 + REDO_ROW, out);
-        let last = (own + 1) as u64 * u64::from(CUSTOMERS) - 1;
-        let page = self.tables.idx_history.1.page(last, self.rows.idx_history[1]);
-        out.push(Touch::change_entry(page, 17 + REDO_ROW, Entry::inserted(17)));
+        if let Some(keys) = &mut self.tables.keys {
+            let row = of as u64 * u64::from(CUSTOMERS) + u64::from(input.customer.number - 1);
+            // fkey_history_1 is ordered by customer, fkey_history_2 by the paying district: its entries go behind the last.
+            keys.history.0.insert(row, 21, 21 + REDO_ROW, out);
+            let last = (own + 1) as u64 * u64::from(CUSTOMERS) - 1;
+            let page = keys.history.1.page(last, self.rows.idx_history[1]);
+            out.push(Touch::change_entry(page, 17 + REDO_ROW, Entry::inserted(17)));
+        }
         self.undo.commit(thread, REDO_COMMIT, out);
     }
 
     pub(super) fn order_status(&self, customer: &Customer, out: &mut Vec<Touch>) {
         let own = self.find_customer(customer, true, out);
-        out.extend([Touch::STATEMENT, Touch::read(self.customer_orders_page(own, customer.number))]);
+        out.extend([self.statement, Touch::read(self.customer_orders_page(own, customer.number))]);
         let next = self.districts[own].next_order;
         let order = next - 1 - (self.hash(u64::from(next), u64::from(customer.number)) % u64::from(ORDERS)) as u32;
-        out.extend([
-            Touch::read(self.order_page(own, order)),
-            Touch::STATEMENT,
-            Touch::read(self.line_page(own, order)),
-        ]);
+        out.extend([Touch::read(self.order_page(own, order)), self.statement, Touch::read(self.line_page(own, order))]);
     }
 
-    /// Each district is committed by itself, as in tpcc-mysql; where statements are sent back to back, all at the end.
+    /// Each district is committed by itself, or all at the end.
     pub(super) fn delivery(&mut self, thread: u32, input: Delivery, out: &mut Vec<Touch>) {
         for district in 1..=DISTRICTS {
             let own = self.district(input.warehouse, district);
             let order = self.districts[own].oldest_new;
-            out.extend([Touch::STATEMENT, Touch::read(self.queue_page(own, order))]);
+            out.extend([self.statement, Touch::read(self.queue_page(own, order))]);
             if order >= self.districts[own].next_order {
                 continue;
             }
             self.districts[own].oldest_new += 1;
-            out.extend([locked::oldest_new_order(own), Touch::STATEMENT]);
+            out.extend([locked::oldest_new_order(own), self.statement]);
             self.undo.touch(thread, Undone::Change, UNDO_UPDATE, UNDO_UPDATE as u16 + REDO_UNDO, out);
             out.push(Touch::change(self.queue_page(own, order), REDO_MARK));
             let page = self.order_page(own, order);
-            out.extend([Touch::STATEMENT, Touch::read(page), Touch::STATEMENT]);
+            out.extend([self.statement, Touch::read(page), self.statement]);
             let first = first_of(own, ORDERS);
             self.tables.idx_orders.dive(first, first + u64::from(ORDERS) - 1, self.optimizer, out);
             self.update(thread, page, out);
             let page = self.line_page(own, order);
-            out.push(Touch::STATEMENT);
+            out.push(self.statement);
             for _ in 0..LINES {
                 self.update(thread, page, out);
             }
             let customer = (self.hash(own as u64, u64::from(order)) % u64::from(CUSTOMERS)) as u32 + 1;
             let lock = locked::customer(own, customer);
-            out.extend([Touch::STATEMENT, Touch::read(page), lock, Touch::STATEMENT]);
+            out.extend([self.statement, Touch::read(page), lock, self.statement]);
             let page = self.customer_page(own, customer);
             self.dive_customers(own, out);
             self.update(thread, page, out);
-            if !self.pipelined {
+            if self.schema.commits_districts {
                 self.undo.commit(thread, REDO_COMMIT, out);
                 out.push(Touch::COMMIT);
             }
         }
-        if self.pipelined {
+        if !self.schema.commits_districts {
             self.undo.commit(thread, REDO_COMMIT, out);
         }
     }
 
     pub(super) fn stock_level(&self, input: &StockLevel, out: &mut Vec<Touch>) {
         let own = self.district(input.warehouse, input.district);
-        out.extend([Touch::STATEMENT, Touch::read(self.district_page(own)), Touch::STATEMENT]);
+        out.extend([self.statement, Touch::read(self.district_page(own)), self.statement]);
         let next = self.districts[own].next_order;
         let mut last = None;
         for order in next - RECENT as u32..next {
@@ -216,7 +221,7 @@ impl Tpcc {
             }
         }
         for item in self.districts[own].recent.iter().flatten().filter(|item| **item > 0) {
-            out.extend([Touch::STATEMENT, Touch::read(self.stock_page(input.warehouse, *item))]);
+            out.extend([self.statement, Touch::read(self.stock_page(input.warehouse, *item))]);
         }
     }
 }
