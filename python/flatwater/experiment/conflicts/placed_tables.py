@@ -35,7 +35,10 @@ def placed_table_conflicts(experiment: Experiment) -> Iterator[Problem]:
 
 def _problems_of_sets(database: InnodbModel) -> Iterator[Problem]:
     """The model has each table of all sets in one piece."""
-    for field, tables in (("database.tables", database.tables), ("database.placement.tables", database.placement.tables)):
+    for field, tables in (
+        ("database.tables", database.tables),
+        ("database.placement.tables", database.placement.tables),
+    ):
         for table in tables:
             if table not in _OF_MODELS:
                 about = (f"{field}.{table}", "workload.variant", "database.kind")
