@@ -3,8 +3,6 @@
 use flatwater_core::workload::tpcc::Variant;
 use flatwater_core::workload::tpcc::inputs::{Client, Input, Terminal};
 
-use super::TpccSpec;
-
 /// The client of one thread.
 pub(super) enum Drawn {
     /// A terminal of tpcc-mysql or of the specification, with its deck.
@@ -14,10 +12,10 @@ pub(super) enum Drawn {
 }
 
 impl Drawn {
-    /// Client `index` of so many `clients`.
-    pub(super) fn new(spec: &TpccSpec, seed: u64, index: u32, clients: u32) -> Self {
-        let (warehouses, waits, number) = (spec.warehouses, spec.keying_and_think, u64::from(index));
-        match spec.variant {
+    /// Client `index` of so many `clients`, on so many warehouses of each set of tables. `waits`: it keys and thinks.
+    pub(super) fn new(variant: Variant, warehouses: u32, waits: bool, seed: u64, index: u32, clients: u32) -> Self {
+        let number = u64::from(index);
+        match variant {
             Variant::TpccMysql => Self::Terminal(Terminal::new(warehouses, waits, seed, number)),
             other => Self::Client(Client::new(other, warehouses, waits, seed, number, clients.into()), warehouses),
         }

@@ -122,6 +122,8 @@ impl Tpcc {
         let growth = Growth::new(&mut layout, grows, &rows, apart);
         let pages = layout.total()?;
         let seed_of_items = splitmix(seed ^ 0x7470_6363);
+        let (variant, waits) = (spec.variant, spec.keying_and_think);
+        let client = |number| Drawn::new(variant, spec.warehouses, waits, seed, number, threads);
         let districts = u64::from(all) * u64::from(DISTRICTS);
         let history_page = tables.history.first + (tables.history.pages - 1);
         Ok(Self {
@@ -136,7 +138,7 @@ impl Tpcc {
             undo,
             pages,
             names: layout.tables(),
-            clients: (0..threads).map(|number| Drawn::new(spec, seed, number, threads)).collect(),
+            clients: (0..threads).map(client).collect(),
             districts: (0..districts).map(|number| District::loaded(number, seed_of_items)).collect(),
             rollbacks: 0,
             history_rows: 0,
