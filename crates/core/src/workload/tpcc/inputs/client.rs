@@ -121,8 +121,8 @@ impl Client {
         }
     }
 
-    /// An order in no order of its items. Of TPROC-C's a server's procedure draws the lines by itself; these are drawn in
-    /// the same way, for who has no such server.
+    /// An order in no order of its items. On a real server the procedure of TPROC-C draws its own lines. These are drawn in
+    /// the same way, for the model.
     fn new_order(&mut self, warehouse: u32) -> NewOrder {
         let (district, customer) = (self.any_district(), self.number_of_customer());
         let count = uniform(&mut self.inputs, ORDER_LINES.0, ORDER_LINES.1) as usize;
@@ -142,7 +142,7 @@ impl Client {
     }
 
     fn item(&mut self) -> u32 {
-        // As of customers.
+        // HammerDB draws items evenly, as it draws customers.
         if self.is_tproc_c() { uniform(&mut self.inputs, 1, ITEMS) } else { self.constants.item(&mut self.inputs) }
     }
 

@@ -4,8 +4,9 @@
 //! row_ins_check_foreign_constraint). Any other SELECT is a consistent read, which locks nothing. Nobody waits for a row that
 //! a transaction has inserted, nor for the rows of an order that is delivered: they are left out.
 //!
-//! All transactions lock in one order (warehouse, district, head of the queue, customer, stock by supplier and item), so
-//! that none can be part of a deadlock.
+//! All transactions of tpcc-mysql lock in one order (warehouse, district, head of the queue, customer, stock by supplier and
+//! item), so that none can be part of a deadlock. Those of HammerDB and sysbench-tpcc lock stock as it was drawn, so that
+//! two New-Orders can.
 
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, ITEMS};
 

@@ -101,10 +101,10 @@ impl Tpcc {
             out.extend([self.statement, Touch::read(self.item_page(line.supplier, line.item))]);
             let stock = self.stock_page(line.supplier, line.item);
             let lock = locked::stock(line.supplier, line.item);
-            let (first, second) = if self.schema.locks_read_stock { (Some(lock), None) } else { (None, Some(lock)) };
-            out.extend(first);
+            let locks_read = self.schema.locks_read_stock;
+            out.extend(locks_read.then_some(lock));
             out.extend([self.statement, Touch::read(stock)]);
-            out.extend(second);
+            out.extend((!locks_read).then_some(lock));
             out.push(self.statement);
             self.dive_stock(line.supplier, line.item, out);
             self.update(thread, stock, out);
