@@ -46,6 +46,13 @@ def test_noise_alone_makes_no_dip() -> None:
         assert find_dips(series(noisy(np.full(28_800, 1000.0), share)), 1).dips == []
 
 
+@pytest.mark.parametrize("length", [20, 60, 120])
+def test_noise_that_a_short_run_cannot_average_away_makes_no_dip(length: int) -> None:
+    random = np.random.default_rng(SEED)
+    found = [find_dips(series(1000 * (1 + 0.13 * random.normal(size=length))), 1).dips for _ in range(500)]
+    assert sum(1 for dips in found if dips) <= 25, f"seed {SEED}"
+
+
 def test_one_second_is_enough_on_a_quiet_line() -> None:
     values = noisy(np.full(600, 1000.0))
     values[300] = 500

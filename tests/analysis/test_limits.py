@@ -26,8 +26,9 @@ from known_series import series
 LEVEL = 1000.0
 
 
-def verdict_of(values: np.ndarray) -> str | None:
-    return judge(series(values), 1.0, "IOPS").verdict
+def verdict_of(values: np.ndarray, unit: str = "MiB/s") -> str | None:
+    """The verdict on a second's values; MiB are no count, and have no scatter of counting."""
+    return judge(series(values), 1.0, unit).verdict
 
 
 class TestFlatness:
@@ -44,6 +45,16 @@ class TestFlatness:
         values = np.full(600, LEVEL)
         values[4::10] = low
         assert verdict_of(values) == verdict
+
+    @pytest.mark.parametrize(("low", "verdict"), [(842, "flat"), (840, "dips")])
+    @pytest.mark.parametrize(("unit", "a_second"), [("NOTPM", 60), ("tps", 1), ("IOPS", 1)])
+    def test_a_thousand_a_second_scatter_by_a_thirtieth(
+        self, low: float, verdict: str, unit: str, a_second: int
+    ) -> None:
+        """1 - hypot(0.15, 1.645 / sqrt(984)) = 0.841, for 984 a second on average."""
+        values = np.full(600, LEVEL)
+        values[4::10] = low
+        assert verdict_of(values * a_second, unit) == verdict
 
     @pytest.mark.parametrize(("length", "verdict"), [(6, "flat"), (7, "dips")])
     def test_one_dip_may_take_a_hundredth_of_the_time(self, length: int, verdict: str) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,40 @@ def test_scatter_without_a_pattern_is_not_flat() -> None:
     found = judged(line(1800, share=0.2))
     assert (found.verdict, found.dips) == ("dips", [])
     assert "one interval in twenty" in found.text
+
+
+@pytest.mark.parametrize("length", [60, 600, 3600])
+@pytest.mark.parametrize("a_second", [10, 30, 100, 1000])
+def test_counting_alone_makes_no_dips(a_second: int, length: int) -> None:
+    """Transactions that end independently, as the flattest line has them.
+
+    A twentieth of 60 seconds is three: of so short runs one in ten may seem to dip, and of others none.
+    """
+    random = np.random.default_rng(SEED)
+    verdicts = [judge(series(60.0 * random.poisson(a_second, length)), 1.0, "NOTPM").verdict for _ in range(50)]
+    assert verdicts.count("dips") <= (5 if length == 60 else 0), f"seed {SEED}: {verdicts}"
+
+
+def test_a_flat_line_of_few_transactions_says_why_it_scatters() -> None:
+    found = judge(series(60.0 * np.random.default_rng(SEED).poisson(100, 600)), 1.0, "NOTPM")
+    assert found.verdict == "flat"
+    why = r"flatness 0\.8\d \(an interval has \d+ transactions, and such a number scatters by chance\)"
+    assert re.search(why, found.text), found.text
+
+
+@pytest.mark.parametrize("a_second", [30, 100, 1000])
+def test_what_scatters_more_than_counts_do_dips(a_second: int) -> None:
+    """One second in ten does a third of the work, whatever the number."""
+    rate = np.where(np.arange(600) % 10 == 4, a_second / 3, a_second)
+    found = judge(series(60.0 * np.random.default_rng(SEED).poisson(rate)), 1.0, "NOTPM")
+    assert found.verdict == "dips", f"seed {SEED}: {found.text}"
+
+
+def test_requests_are_counted_where_the_unit_is_bytes() -> None:
+    values = np.random.default_rng(SEED).poisson(50, 600).astype(float)
+    assert judge(series(values), 1.0, "MiB/s").verdict == "dips"
+    assert judge(series(values), 1.0, "MiB/s", completed=series(values)).verdict == "flat"
+    assert judge(series(values), 1.0, "MiB/s", completed=series(1000 * values)).verdict == "dips"
 
 
 def test_not_steady() -> None:

@@ -109,8 +109,8 @@ PYTHON = (
     ),
     _python(
         "analysis/verdict.py",
-        "if share < FLATNESS_MIN:",
-        "if share <= FLATNESS_MIN:",
+        "if share < flatness_min(events):",
+        "if share <= flatness_min(events):",
         LIMITS + "TestFlatness::test_a_flat_line_keeps_85_per_cent",
     ),
     _python(

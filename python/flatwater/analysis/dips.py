@@ -11,7 +11,8 @@ SNIA's rule still calls a trend of 10 % steady; the threshold lies between the t
 A stall is not a dip: the caller passes the intervals of stalls, and they are left out.
 
 Noise must not make dips. If single intervals scatter by more than 3 % of the level, the series is first averaged over
-as many intervals as reduce the scatter to 3 %. A dip is then six standard deviations away.
+as many intervals as reduce the scatter to 3 %, but over a twentieth of the run at most. Where that is not enough, a dip
+must be deeper: five of the standard deviations that are left.
 """
 
 from __future__ import annotations
@@ -33,8 +34,13 @@ DEPTH_MIN = 0.20
 RECOVERED = 0.10
 #: The level that the run holds for a quarter of its time.
 USUAL_PCT = 75.0
+#: A dip is at least this many standard deviations of the averaged series under the usual level, which itself is two
+#: thirds of one above the median: noise makes one in a hundred thousand intervals.
+DEVIATIONS_MIN = 5.0
 #: Scatter between neighbouring intervals above this share of the level is averaged away before dips are looked for.
 NOISE_MAX = 0.03
+#: At most the run divided by this is averaged over.
+AVERAGED_MAX = 20
 #: Stretches that are separated by one good interval are one dip.
 MERGE_GAP = 1
 #: A low stretch at the begin or end of the series is a dip that the edge cut off. If it is longer than this share of
@@ -68,12 +74,12 @@ def find_dips(series: Series, interval_s: float, stalled: Marks | None = None) -
     values = series.value[~dead]
     if len(values) == 0 or float(np.percentile(values, USUAL_PCT)) <= 0:
         return Dips([], None, low, 0.0)
-    averaged = _averaged(values)
+    averaged, left = _averaged(values)
     usual = float(np.percentile(averaged, USUAL_PCT))
     smooth = np.full(n, usual)
     smooth[~dead] = averaged
     found: list[Dip] = []
-    deep = smooth < (1 - DEPTH_MIN) * usual
+    deep = smooth < usual - max(DEPTH_MIN * usual, DEVIATIONS_MIN * left)
     for first, last in stretches(smooth < (1 - RECOVERED) * usual, MERGE_GAP):
         if not deep[first:last].any():
             continue
@@ -99,16 +105,18 @@ def scatter(values: Values) -> float:
     return float(np.median(np.abs(np.diff(values)))) / 0.6745 / math.sqrt(2)
 
 
-def _averaged(values: Values) -> Values:
+def _averaged(values: Values) -> tuple[Values, float]:
+    """The series averaged over as many intervals as its noise needs, and the scatter that is left in it."""
     level = float(np.percentile(values, USUAL_PCT))
-    width = min(math.ceil((scatter(values) / (NOISE_MAX * level)) ** 2), max(len(values) // 20, 1))
+    noise = scatter(values)
+    width = min(math.ceil((noise / (NOISE_MAX * level)) ** 2), max(len(values) // AVERAGED_MAX, 1))
     if width <= 1:
-        return values
+        return values, noise
     total = np.concatenate(([0.0], np.cumsum(values)))
     first = np.maximum(np.arange(len(values)) - (width - 1) // 2, 0)
     last = np.minimum(np.arange(len(values)) + width // 2 + 1, len(values))
     averaged: Values = (total[last] - total[first]) / (last - first)
-    return averaged
+    return averaged, noise / math.sqrt(width)
 
 
 def _period(dips: list[Dip]) -> float | None:

@@ -11,11 +11,13 @@ figures are those of the whole measured phase, because what looks like a transie
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from flatwater.analysis.autocorrelation import estimate_mean
+from flatwater.analysis.counting import events_an_interval, scatter_of_counting
 from flatwater.analysis.dips import Dips, find_dips
 from flatwater.analysis.flatness import flatness
 from flatwater.analysis.stalls import during, find_stalls
@@ -38,8 +40,11 @@ from flatwater.results.series import EMPTY, Series
 #: With fewer intervals than this, neither a percentile nor a trend is meaningful.
 SAMPLES_MIN = 10
 #: A flat line keeps 85 % of its median in its worst 5 % of intervals: half way between the trend that SNIA's rule
-#: allows (10 %) and the depth of a dip (20 %). Plain scatter of 9 % just passes.
+#: allows (10 %) and the depth of a dip (20 %). Plain scatter of 9 % just passes. What counting alone scatters comes on
+#: top: a second with 100 transactions scatters by 10 % on the flattest line.
 FLATNESS_MIN = 0.85
+#: The worst twentieth of normal scatter lies this many standard deviations below the median.
+WORST_TWENTIETH = 1.645
 #: Dips that are neither regular nor cover this share of the time leave a line flat; the sentence still mentions them.
 DIP_TIME_MAX = 0.01
 #: Periods needed to judge a line that dips regularly by whole periods.
@@ -105,7 +110,10 @@ def judge(
     settled_s = steady_since_s if steady_since_s is not None else float(part.time_s[0]) - interval_s
     settled = part.between(settled_s, end_s)
     held = [dip for dip in dips.dips if dip.start_s + dip.length_s > settled_s]
-    verdict, text = _decide(throughput if stalls else settled, rounds, last, stalls, held, dips, unit, settled_s)
+    events = events_an_interval(settled, completed, unit, interval_s)
+    verdict, text = _decide(
+        throughput if stalls else settled, rounds, last, stalls, held, dips, unit, settled_s, events
+    )
     if last is not None and last.steady and verdict not in ("drifting", "stalls"):
         since_text = "from the start" if settled_s <= start_s + interval_s / 2 else f"from {seconds(settled_s)}"
         apart = " apart from the dips" if verdict == "dips" and held else ""
@@ -153,6 +161,7 @@ def _decide(
     dips: Dips,
     unit: str,
     settled_s: float,
+    events: float | None,
 ) -> tuple[Verdict, str]:
     figures = flatness(settled.value)
     share = figures.flatness or 0.0
@@ -173,12 +182,22 @@ def _decide(
     low_s = sum(dip.length_s for dip in held)
     if held and (dips.period_s is not None or low_s > DIP_TIME_MAX * rounds.round_s * len(judged)):
         return "dips", f"Dips: {_dips_text(held, dips, unit)}; mean {level}"
-    if share < FLATNESS_MIN:
+    if share < flatness_min(events):
         return (
             "dips",
             f"Dips: one interval in twenty does {percent(1 - share)} less than the median or worse; mean {level}",
         )
+    if share < FLATNESS_MIN:
+        level += (
+            f" (an interval has {quantity(events or 0.0)} {what_is_done(unit)}, and such a number scatters by chance)"
+        )
     return "flat", f"Flat: {level}" + (f", {_dips_text(held, dips, unit)}" if held else "")
+
+
+def flatness_min(events: float | None) -> float:
+    """The least flatness of a flat line of which an interval has `events` transactions or requests; None: very many."""
+    by_chance = WORST_TWENTIETH * scatter_of_counting(events)
+    return 1 - math.hypot(1 - FLATNESS_MIN, by_chance) if by_chance else FLATNESS_MIN
 
 
 def _dips_text(held: list[Dip], dips: Dips, unit: str) -> str:
