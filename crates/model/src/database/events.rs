@@ -13,6 +13,8 @@ pub(super) enum Event {
     Worked(ThreadNo),
     /// A round of the master thread.
     Master,
+    /// Threads that wait for room in the log look again.
+    Room,
     /// The page cleaner's alarm.
     Cleaner(Alarm),
     /// A second of a server with a page cleaner.
@@ -75,6 +77,8 @@ pub(super) enum Tag {
     Log { step: LogStep },
     /// A checkpoint was written.
     Checkpoint,
+    /// A checkpoint is durable.
+    CheckpointSync,
     /// A step of a commit of the file system's journal on a device.
     Journal { device: u32 },
 }
@@ -88,6 +92,7 @@ impl Tag {
             Self::Writer { writer } => 2 << 60 | u64::from(writer.number()),
             Self::Log { step } => 3 << 60 | step as u64,
             Self::Checkpoint => 4 << 60,
+            Self::CheckpointSync => 4 << 60 | 1,
             Self::Journal { device } => 5 << 60 | u64::from(device),
         }
     }
@@ -100,7 +105,8 @@ impl Tag {
             1 => Self::Page { writer: WriterId::from_number((tag >> 32) as u32 & 0x000f_ffff), at: low },
             2 => Self::Writer { writer: WriterId::from_number(low) },
             3 => Self::Log { step: LogStep::of(low) },
-            4 => Self::Checkpoint,
+            4 if low == 0 => Self::Checkpoint,
+            4 => Self::CheckpointSync,
             _ => Self::Journal { device: low },
         }
     }
@@ -124,6 +130,7 @@ mod tests {
             Tag::Log { step: LogStep::Binlog },
             Tag::Log { step: LogStep::Writeback },
             Tag::Checkpoint,
+            Tag::CheckpointSync,
             Tag::Journal { device: 3 },
         ];
         for tag in tags {

@@ -82,6 +82,17 @@ impl Generation {
         matches!(self, Self::Cleaner(generation) if generation.serves_log())
     }
 
+    /// What threads do when the log is at its limit.
+    pub const fn room_rule(self) -> RoomRule {
+        match self {
+            Self::Master(_) | Self::Cleaner(CleanerGeneration::Mysql56) => RoomRule::Write,
+            Self::Cleaner(CleanerGeneration::Mysql57) => RoomRule::AwaitPages,
+            Self::Cleaner(CleanerGeneration::Mysql8011) => RoomRule::AwaitCheckpoint,
+            Self::Cleaner(CleanerGeneration::Mysql80) => RoomRule::RequestCheckpoint,
+            Self::Cleaner(CleanerGeneration::Mariadb1011) => RoomRule::AwaitCleaner,
+        }
+    }
+
     /// Most pages of a batch for free frames. MySQL 5.6 makes one such batch after another, as threads may wait for the end
     /// of one (PAGE_CLEANER_LRU_BATCH_CHUNK_SIZE).
     pub const fn lru_chunk_pages(self) -> u64 {
@@ -116,6 +127,31 @@ impl Generation {
     /// Whether commits share the syncs of a binary log, and wait for no third sync then.
     pub const fn groups_binlog(self) -> bool {
         self.has_cleaner()
+    }
+}
+
+/// What threads do when the log is at its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoomRule {
+    /// They write pages themselves (log_preflush_pool_modified_pages): MySQL up to 5.6.
+    Write,
+    /// Each waits until the page cleaner has written the pages up to a target of its own, and looks each 10 ms
+    /// (log_checkpoint_margin, buf_flush_wait_flushed): MySQL 5.7.
+    AwaitPages,
+    /// They wait for a checkpoint. A thread makes one as soon as it helps, and looks each 10 ms (log_checkpointer,
+    /// log_wait_for_space_in_log): MySQL 8.0.11 to 8.0.19.
+    AwaitCheckpoint,
+    /// They ask for a checkpoint and wait for it. Else one is made each seven seconds only (log_free_check_wait,
+    /// log_checkpointer): MySQL since 8.0.20.
+    RequestCheckpoint,
+    /// They wait until the page cleaner has written what it wanted: MariaDB.
+    AwaitCleaner,
+}
+
+impl RoomRule {
+    /// Whether threads wait when the log's end is too far from the last checkpoint; in others from the oldest change.
+    pub const fn looks_at_checkpoint(self) -> bool {
+        matches!(self, Self::AwaitCheckpoint | Self::RequestCheckpoint)
     }
 }
 

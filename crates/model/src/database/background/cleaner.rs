@@ -16,7 +16,8 @@ use super::super::settings::Settings;
 
 /// A cleaner that could do nothing, for threads that wait or for frames of which few are free, looks again after this.
 const PAUSE_NS: u64 = 1_000_000;
-/// Seconds between checkpoints of MySQL 5.6's and 5.7's master thread (SRV_MASTER_CHECKPOINT_INTERVAL).
+/// Seconds between checkpoints of MySQL 5.6's and 5.7's master thread, and of a busy MySQL since 8.0.20
+/// (SRV_MASTER_CHECKPOINT_INTERVAL, log_busy_checkpoint_interval).
 const CHECKPOINT_SECONDS: u64 = 7;
 
 /// Where its round is.
@@ -115,8 +116,8 @@ impl Cleaner {
     pub(in super::super) fn tick(&mut self) -> bool {
         self.seconds += 1;
         let every = match self.generation {
-            CleanerGeneration::Mysql56 | CleanerGeneration::Mysql57 => CHECKPOINT_SECONDS,
-            _ => 1,
+            CleanerGeneration::Mysql56 | CleanerGeneration::Mysql57 | CleanerGeneration::Mysql80 => CHECKPOINT_SECONDS,
+            CleanerGeneration::Mysql8011 | CleanerGeneration::Mariadb1011 => 1,
         };
         self.seconds.is_multiple_of(every)
     }
@@ -183,7 +184,9 @@ impl Cleaner {
 
     /// Whether a checkpoint is made at the end of a round.
     pub(in super::super) fn wants_checkpoint(&self, sight: &Sight) -> bool {
-        let urgent = sight.room_waiters || sight.checkpoint_age > self.ages.checkpoint_async;
+        // MySQL since 8.0.20 waits until threads ask for one.
+        let is_far = sight.checkpoint_age > self.ages.checkpoint_async && self.generation != CleanerGeneration::Mysql80;
+        let urgent = sight.room_waiters || is_far;
         let serves = self.generation != CleanerGeneration::Mysql56;
         serves && sight.age < sight.checkpoint_age && (urgent || self.is_mariadb())
     }

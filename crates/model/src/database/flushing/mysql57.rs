@@ -38,10 +38,11 @@ impl Policy for Mysql57 {
         self.rates.a_third_each(&self.averages, pct, oldest_lsn, view)
     }
 
-    /// The target of the thread that found the log at its limit, and some seconds of redo further: until the pages are
-    /// written, the log goes on.
+    /// The target of the threads that found the log at its limit, the synchronous age behind the newest change
+    /// (log_checkpoint_margin), and some seconds of redo further (buf_flush_request_force).
     fn sync(&mut self, view: &View) -> Order {
-        let limit_lsn = view.sync_target_lsn() + self.redo_per_s() * REQUEST_SECONDS;
+        let oldest_lsn = view.oldest_lsn.unwrap_or(view.lsn);
+        let limit_lsn = oldest_lsn + view.over_limit() + self.redo_per_s() * REQUEST_SECONDS;
         Order { pages: u64::MAX, limit_lsn, at_once: true }
     }
 }
@@ -86,14 +87,14 @@ mod tests {
 
     #[test]
     fn in_sync_everything_up_to_a_target_is_written() {
-        // 500,000 over the synchronous age: twice that on from the oldest change.
+        // 500,000 over the synchronous age: so far on from the oldest change.
         let mut policy = Mysql57::new(RATES, 1);
         let order = policy.sync(&view(9_000_000, 1_000_000, 10));
-        assert_eq!(order, Order { pages: u64::MAX, limit_lsn: Lsn::new(2_000_000), at_once: true });
+        assert_eq!(order, Order { pages: u64::MAX, limit_lsn: Lsn::new(1_500_000), at_once: true });
         // And three seconds of redo, of which the average is half of the first second's 10,000.
         let list = Firsts(Vec::new());
         policy.round(&at(0, 0, &list));
         policy.round(&at(1, 0, &list));
-        assert_eq!(policy.sync(&view(9_000_000, 1_000_000, 10)).limit_lsn, Lsn::new(2_015_000));
+        assert_eq!(policy.sync(&view(9_000_000, 1_000_000, 10)).limit_lsn, Lsn::new(1_515_000));
     }
 }

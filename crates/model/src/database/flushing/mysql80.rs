@@ -1,8 +1,7 @@
 //! The page cleaners of MySQL 8.0.30 and later (Adaptive_flush of its buf0flu.cc).
 
 use super::policy::{ORDER_LAG_BYTES, Order, Policy, View};
-use super::rates::{Averages, Rates};
-use crate::database::ids::Lsn;
+use super::rates::{Averages, Rates, SCAN_FACTOR};
 
 /// As in MySQL 5.7, with a finer factor of the age; in sync it goes in small rounds.
 pub(super) struct Mysql80 {
@@ -40,14 +39,20 @@ impl Policy for Mysql80 {
         self.rates.a_third_each(&self.averages, pct, oldest_lsn, view)
     }
 
-    /// Writes the pages up to a target, at least innodb_io_capacity and at most twice innodb_io_capacity_max. Then it looks
-    /// again. The target is the synchronous age behind the newest change, and the lag of the flush list further
-    /// (log_sync_flush_lsn).
+    /// Writes the pages up to a target, and at least innodb_io_capacity if so many are before it. Then it looks again. The
+    /// target is the synchronous age behind the newest change, the lag of the flush list further (log_sync_flush_lsn), and
+    /// some seconds of redo further (buf_flush_page_coordinator_thread). These pages are averaged as others are.
     fn sync(&mut self, view: &View) -> Order {
-        let limit_lsn = view.oldest_lsn.unwrap_or(view.lsn) + view.over_limit() + ORDER_LAG_BYTES;
+        if self.averages.is_new() {
+            self.averages.begin(view);
+        } else if !self.averages.is_still(view) {
+            self.averages.count(view);
+        }
+        let oldest_lsn = view.oldest_lsn.unwrap_or(view.lsn);
+        let limit_lsn = oldest_lsn + view.over_limit() + ORDER_LAG_BYTES + self.averages.redo * SCAN_FACTOR;
         let most = self.rates.io_capacity_max * 2;
         let pages = view.list.pages_until(limit_lsn, most).max(self.rates.io_capacity);
-        Order { pages, limit_lsn: Lsn::MAX, at_once: true }
+        Order { pages, limit_lsn, at_once: true }
     }
 }
 
@@ -56,6 +61,7 @@ mod tests {
     use super::super::policy::{Firsts, view};
     use super::super::rates::tests::RATES;
     use super::*;
+    use crate::database::ids::Lsn;
 
     #[test]
     fn the_ages_factor_has_fractions() {
@@ -83,13 +89,31 @@ mod tests {
     }
 
     #[test]
-    fn in_sync_its_rounds_are_between_the_two_capacities() {
+    fn in_sync_its_rounds_are_between_the_two_capacities_and_end_at_the_target() {
         let mut policy = Mysql80::new(Rates { io_capacity_max: 300, ..RATES }, 1);
         let mut pages = |count: usize| {
             let list = Firsts(vec![1_500_000; count]);
             policy.sync(&View { list: &list, ..view(9_000_000, 1_000_000, 10) })
         };
-        assert_eq!(pages(10), Order { pages: 200, limit_lsn: Lsn::MAX, at_once: true });
+        // The synchronous age is 7,500,000: 500,000 less than the age here. No redo was averaged yet.
+        assert_eq!(pages(10), Order { pages: 200, limit_lsn: Lsn::new(1_500_000 + ORDER_LAG_BYTES), at_once: true });
         assert_eq!([pages(350).pages, pages(5000).pages], [350, 600]);
+    }
+
+    #[test]
+    fn in_sync_it_averages_pages_and_redo_and_goes_some_seconds_further() {
+        let mut policy = Mysql80::new(RATES, 1);
+        let list = Firsts(Vec::new());
+        let at = |second: u64, own: u64| View {
+            now_ns: second * 1_000_000_000,
+            flushed_own: own,
+            list: &list,
+            ..view(9_000_000 + second * 10_000, 1_000_000, 10)
+        };
+        policy.sync(&at(0, 0));
+        // A second with 10,000 bytes and 60 pages: half of it is the average.
+        let limit_lsn = policy.sync(&at(1, 60)).limit_lsn;
+        assert_eq!(limit_lsn, Lsn::new(1_510_000 + ORDER_LAG_BYTES + 3 * 5_000));
+        assert_eq!(policy.averages.pages, 30);
     }
 }

@@ -16,7 +16,7 @@ impl Innodb {
                 Owner::Nobody | Owner::Pass(_) => {}
                 Owner::Master => self.run_master(),
                 Owner::Cleaner => self.end_cleaner_stage(),
-                Owner::Checkpoint => self.log.end_checkpoint(&mut self.host),
+                Owner::Checkpoint => self.log.write_checkpoint(&mut self.host),
                 Owner::Reader(thread) => self.host.wake(thread),
                 Owner::Thread(thread) => self.end_flush(thread, ended.written, ended.skipped),
             }
@@ -114,8 +114,8 @@ impl Innodb {
     /// A part of the page cleaner's round is over.
     fn end_cleaner_stage(&mut self) {
         let Background::Cleaner(cleaner) = &mut self.background else { return };
-        if cleaner.has_written_list() {
-            self.limits.take_waiters().into_iter().for_each(|thread| self.host.wake(thread));
+        if cleaner.has_written_list() && self.limits.await_cleaner() {
+            self.wake_for_room();
         }
         let sight = self.sight();
         let Background::Cleaner(cleaner) = &mut self.background else { return };

@@ -44,22 +44,32 @@ impl Innodb {
             self.make_checkpoint();
         }
         let age = self.age();
-        if !self.limits.is_over(age) || self.threads.get(thread).has_preflushed() {
+        let oldest_lsn = self.log.lsn() - age;
+        self.threads.get(thread).note_oldest(oldest_lsn);
+        if !self.limits.is_over(age, self.log.checkpoint_age()) || self.threads.get(thread).has_preflushed() {
             return true;
         }
         if self.burn(thread) {
             return false;
         }
-        match self.limits.remedy(self.log.lsn() - age, age) {
-            Remedy::Cleaner(waits) => {
-                if self.spec.settings.innodb_flush_sync {
-                    self.wake_cleaner();
+        match self.limits.remedy(oldest_lsn, age, self.log.checkpoint_age()) {
+            Remedy::Cleaner => {
+                self.wake_cleaner_for_log();
+                true
+            }
+            Remedy::Wait(target_lsn) => {
+                self.wake_cleaner_for_log();
+                if let Some(target_lsn) = target_lsn {
+                    self.threads.get(thread).await_oldest(target_lsn);
                 }
-                if waits {
-                    self.limits.note_stall(self.host.now_ns(), age);
-                    self.limits.wait(thread);
-                }
-                !waits
+                self.wait_for_room(thread, age);
+                false
+            }
+            Remedy::Checkpoint => {
+                self.wake_cleaner_for_log();
+                self.make_checkpoint();
+                self.wait_for_room(thread, self.log.checkpoint_age());
+                false
             }
             Remedy::Flush { limit_lsn, sync } => {
                 if sync {
@@ -74,6 +84,41 @@ impl Innodb {
         }
     }
 
+    /// The page cleaner is woken for the log's age, if it may be (innodb_flush_sync).
+    fn wake_cleaner_for_log(&mut self) {
+        if self.spec.settings.innodb_flush_sync {
+            self.wake_cleaner();
+        }
+    }
+
+    /// A thread waits for room in the log, which reaches so far back.
+    fn wait_for_room(&mut self, thread: ThreadNo, age: u64) {
+        let now_ns = self.host.now_ns();
+        self.limits.note_stall(now_ns, age);
+        if let Some(at_ns) = self.limits.wait(thread, now_ns) {
+            self.host.schedule(at_ns, Event::Room);
+        }
+    }
+
+    /// Threads that wait for room in the log look again.
+    pub(super) fn look_for_room(&mut self) {
+        if self.limits.wants_checkpoint(self.log.checkpoint_age()) {
+            self.make_checkpoint();
+        }
+        self.wake_for_room();
+    }
+
+    /// Threads that wait for room in the log look whether there is some now.
+    pub(super) fn wake_for_room(&mut self) {
+        self.limits.take_waiters().into_iter().for_each(|thread| self.host.wake(thread));
+    }
+
+    /// A checkpoint is durable.
+    pub(super) fn end_checkpoint(&mut self) {
+        self.log.end_checkpoint();
+        self.wake_for_room();
+    }
+
     /// Distance between the newest change and the oldest that is in no file.
     pub(super) fn age(&self) -> u64 {
         self.log.age(self.pool.oldest_lsn())
@@ -84,7 +129,7 @@ impl Innodb {
         if self.log.begin_checkpoint(self.pool.oldest_lsn())
             && !self.write_back.sync_for_checkpoint(&mut self.pool, &mut self.host)
         {
-            self.log.end_checkpoint(&mut self.host);
+            self.log.write_checkpoint(&mut self.host);
         }
     }
 

@@ -152,6 +152,7 @@ impl Innodb {
                 Event::Ready(thread) => self.host.wake(thread),
                 Event::Worked(thread) => self.threads.end_burst(thread, &mut self.host),
                 Event::Master => self.begin_master_round(),
+                Event::Room => self.look_for_room(),
                 Event::Cleaner(alarm) => self.begin_cleaner_round(alarm),
                 Event::Tick => self.tick(),
                 Event::Posted(writer) => self.end_posting(writer),
@@ -187,7 +188,9 @@ impl Innodb {
             Tag::Page { writer, at } => write_back.end_page(writer, at, pool, host),
             Tag::Writer { writer } => write_back.end_step(writer, pool, host),
             Tag::Log { step } => self.end_log_step(step),
-            Tag::Checkpoint | Tag::Journal { .. } => {}
+            Tag::Checkpoint => self.log.sync_checkpoint(host),
+            Tag::CheckpointSync => self.end_checkpoint(),
+            Tag::Journal { .. } => {}
         }
     }
 }

@@ -12,6 +12,11 @@ pub(super) const MARIADB_HEADER_BYTES: u64 = 12_288;
 /// (LOG_CHECKPOINT_FREE_PER_THREAD and LOG_CHECKPOINT_EXTRA_FREE, pages).
 const FREE_PER_THREAD_BYTES: u64 = 4 * (16 << 10);
 const EXTRA_FREE_BYTES: u64 = 8 * (16 << 10);
+/// Files of MySQL 8.0.30 and later (LOG_N_FILES), what of all of them holds no redo (30 headers and one more, and
+/// LOG_EXTRA_SAFETY_MARGIN, two pages of 64 KiB), and what may be written to fill up a file (LOG_FILES_DUMMY_INTAKE_SIZE).
+const REDO_FILES: u64 = 32;
+const REDO_OVERHEAD_BYTES: u64 = (REDO_FILES - 1) * FILE_HEADER_BLOCKS * 512 + 2 * (64 << 10);
+const REDO_DUMMY_BYTES: u64 = 4 << 10;
 
 /// Limits of the distance between the newest change and the oldest one that is in no file, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +67,9 @@ impl Ages {
             Generation::Cleaner(CleanerGeneration::Mysql8011) => {
                 Self::of_mysql_8_0_11(files, file_bytes, settings.innodb_thread_concurrency)
             }
-            Generation::Cleaner(CleanerGeneration::Mysql80) => Self::of_capacity(settings.innodb_redo_log_capacity),
+            Generation::Cleaner(CleanerGeneration::Mysql80) => {
+                Self::of_capacity(settings.innodb_redo_log_capacity, settings.innodb_thread_concurrency)
+            }
             Generation::Cleaner(CleanerGeneration::Mariadb1011) => Self::of_mariadb(file_bytes),
             _ => Self::of(files, file_bytes, settings.innodb_log_block_size, settings.innodb_thread_concurrency),
         }
@@ -97,16 +104,24 @@ impl Ages {
         }
     }
 
-    /// MySQL 8.0.30 and later, of innodb_redo_log_capacity: shares of it that follow from its log0files_capacity.cc.
-    pub const fn of_capacity(capacity: u64) -> Self {
-        let percent = capacity / 100;
+    /// MySQL 8.0.30 and later, of innodb_redo_log_capacity (log0files_capacity.cc and log0chkp.cc of 8.0.30). The margin of
+    /// the threads that are inside is taken off each limit, because it is added to the newest change wherever ages are
+    /// compared.
+    pub fn of_capacity(capacity: u64, thread_concurrency: u64) -> Self {
+        // Two of 32 files stand empty or half used, and the next file is made a tenth of a file early.
+        let file = capacity / REDO_FILES;
+        let hard = (file * (REDO_FILES - 2)).saturating_sub(file / 10 + REDO_OVERHEAD_BYTES);
+        let soft = hard - hard / 20;
+        let threads = FREE_PER_THREAD_BYTES * (10 + thread_concurrency) + REDO_DUMMY_BYTES;
+        let margin = soft / 20 + threads.min(soft / 2);
+        let less_margin = |age: u64| age.saturating_sub(margin);
         Self {
             // Adaptive flushing counts its low water mark of where users stop.
-            group_capacity: 84 * percent,
-            modified_async: 73 * percent,
-            modified_sync: 83 * percent,
-            checkpoint_async: 83 * percent,
-            checkpoint_max: 84 * percent,
+            group_capacity: less_margin(soft),
+            modified_async: less_margin(soft - soft / 8),
+            modified_sync: less_margin(soft - soft / 16),
+            checkpoint_async: less_margin(soft - soft / 32),
+            checkpoint_max: less_margin(soft),
         }
     }
 
@@ -169,11 +184,22 @@ mod tests {
     }
 
     #[test]
-    fn mysql_8_counts_in_shares_of_its_capacity() {
-        let ages = Ages::of_capacity(1_000_000_000);
-        assert_eq!([ages.modified_async, ages.modified_sync], [730_000_000, 830_000_000]);
-        assert_eq!(ages.checkpoint_max, 840_000_000);
-        assert!(ages.group_capacity <= ages.checkpoint_max);
+    fn mysql_8_keeps_margins_of_its_capacity() {
+        // Of 100 MiB a file is 3,276,800 B: 30 of them less a tenth and 194,560 B are 97,781,760; 95 % of it 92,892,672. The
+        // margin is a twentieth of this, 10 x 64 KiB and 4 KiB: 5,304,089.
+        let ages = Ages::of_capacity(100 << 20, 0);
+        let less = |age: u64| age - 5_304_089;
+        assert_eq!(ages.checkpoint_max, less(92_892_672));
+        assert_eq!(ages.modified_async, less(92_892_672 - 92_892_672 / 8));
+        assert_eq!(ages.modified_sync, less(92_892_672 - 92_892_672 / 16));
+        assert_eq!(ages.checkpoint_async, less(92_892_672 - 92_892_672 / 32));
+        // Of a large log: 73 % until adaptive flushing is in full, 79 % until it goes on without pauses, 84 % until users stop.
+        let large = Ages::of_capacity(100_000_000_000, 0);
+        let pct = |age: u64| (age as f64 / 1e9).round() as u64;
+        assert_eq!([large.modified_async, large.modified_sync, large.checkpoint_max].map(pct), [73, 79, 84]);
+        // The smallest log that servers take has room.
+        let small = Ages::of_capacity(8 << 20, 0);
+        assert!(0 < small.modified_async && small.modified_async < small.checkpoint_max, "{small:?}");
     }
 
     #[test]

@@ -18,11 +18,29 @@ impl Log {
         begins
     }
 
-    /// The data files are synced: recovery begins where `begin_checkpoint` has found.
-    pub(in super::super) fn end_checkpoint(&mut self, host: &mut Host) {
-        if self.next_checkpoint.take().is_some_and(|lsn| self.redo.move_checkpoint(lsn)) {
+    /// The data files are synced: the checkpoint is written. Recovery begins where `begin_checkpoint` has found; in MySQL
+    /// 8.0 as soon as this is durable (log_files_next_checkpoint).
+    pub(in super::super) fn write_checkpoint(&mut self, host: &mut Host) {
+        if self.next_checkpoint.is_some() {
             let (offset, bytes) = self.redo.checkpoint_place();
             host.submit(self.device, Tag::Checkpoint, Operation::Write, offset, bytes);
+        }
+        if !self.awaits_checkpoint {
+            self.end_checkpoint();
+        }
+    }
+
+    /// The checkpoint is written.
+    pub(in super::super) fn sync_checkpoint(&mut self, host: &mut Host) {
+        if self.awaits_checkpoint {
+            host.sync(self.device, Tag::CheckpointSync);
+        }
+    }
+
+    /// The checkpoint counts.
+    pub(in super::super) fn end_checkpoint(&mut self) {
+        if let Some(lsn) = self.next_checkpoint.take() {
+            self.redo.move_checkpoint(lsn);
         }
     }
 }

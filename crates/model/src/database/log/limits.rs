@@ -1,25 +1,29 @@
 //! What happens when the log is near its limits: who flushes, who waits, and when that is reported.
 
-use super::super::generation::Generation;
+use super::super::generation::{Generation, RoomRule};
 use super::super::ids::{Lsn, ThreadNo};
 use super::super::settings::Settings;
 use super::ages::Ages;
 use crate::storage::Incident;
 
+/// Threads that wait for room in the log look again after this (buf_flush_wait_flushed, log_checkpointer).
+const LOOK_NS: u64 = 10_000_000;
+
 /// The limits of a server's log, and the threads that wait at them.
 #[derive(Debug)]
 pub(in super::super) struct Limits {
     ages: Ages,
-    /// Over this age of the oldest change, a thread that looks has to do something.
+    /// Over this age of the oldest change, a thread that looks does something.
     first: u64,
     /// Over this age, threads that change something wait.
     stop: u64,
-    /// Threads wait for the page cleaner; before, they write pages themselves.
-    cleaner_serves: bool,
+    rule: RoomRule,
     /// A change found the log near its limits (check_flush_or_checkpoint): the next one looks again.
     near: bool,
     /// Threads that wait for room in the log.
     waiters: Vec<ThreadNo>,
+    /// When they look again.
+    look_ns: u64,
     /// That threads wait was reported, and they may still do.
     reported: bool,
     incidents: Vec<Incident>,
@@ -28,8 +32,13 @@ pub(in super::super) struct Limits {
 /// What a thread does that found too old a change in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Remedy {
-    /// The thread leaves the pages to the page cleaner, and waits (`true`) or goes on.
-    Cleaner(bool),
+    /// The thread leaves the pages to the page cleaner, and goes on.
+    Cleaner,
+    /// It waits until the page cleaner has written something; `Some`: until it has written the pages whose oldest change is
+    /// before this LSN.
+    Wait(Option<Lsn>),
+    /// It waits for a checkpoint.
+    Checkpoint,
     /// The thread itself writes the pages whose oldest change is before this LSN. `sync`: all threads that change something
     /// do so.
     Flush { limit_lsn: Lsn, sync: bool },
@@ -41,11 +50,17 @@ impl Limits {
         let ages = Ages::of_server(generation, settings);
         Self {
             ages,
-            first: if generation.has_cleaner() { ages.modified_sync } else { ages.modified_async },
+            first: match generation.room_rule() {
+                // Its page cleaner looks for itself, once a second, until a thread asks for a checkpoint.
+                RoomRule::RequestCheckpoint => u64::MAX,
+                _ if generation.has_cleaner() => ages.modified_sync,
+                _ => ages.modified_async,
+            },
             stop: ages.stop_age(generation),
-            cleaner_serves: generation.cleaner_serves_log(),
+            rule: generation.room_rule(),
             near: true,
             waiters: Vec::new(),
+            look_ns: 0,
             reported: false,
             incidents: Vec::new(),
         }
@@ -83,37 +98,59 @@ impl Limits {
 
     /// Whether the distance to the last checkpoint asks for a new one.
     pub(in super::super) const fn wants_checkpoint(&self, checkpoint_age: u64) -> bool {
-        checkpoint_age > self.ages.checkpoint_async
+        checkpoint_age > self.ages.checkpoint_async && !matches!(self.rule, RoomRule::RequestCheckpoint)
     }
 
-    /// A thread looks: whether the oldest change is so old that it has to do something.
-    pub(in super::super) const fn is_over(&mut self, age: u64) -> bool {
-        let over = age > self.first;
+    /// A thread looks: whether the log reaches so far back that it has to do something.
+    pub(in super::super) const fn is_over(&mut self, age: u64, checkpoint_age: u64) -> bool {
+        let over = age > self.first || self.stops(age, checkpoint_age);
         if !over {
             self.near = false;
         }
         over
     }
 
-    /// What a thread does about an oldest change that is too old.
-    pub(in super::super) fn remedy(&mut self, oldest_lsn: Lsn, age: u64) -> Remedy {
-        let sync = age > self.ages.modified_sync;
-        if sync && self.cleaner_serves {
-            return Remedy::Cleaner(age > self.stop);
-        }
-        let behind = if sync {
-            2 * (age - self.ages.modified_sync)
-        } else {
-            // The next change that finds the log near its limits sends another thread.
-            self.near = false;
-            age - self.ages.modified_async
-        };
-        Remedy::Flush { limit_lsn: oldest_lsn + behind, sync }
+    /// Whether threads wait that change something.
+    const fn stops(&self, age: u64, checkpoint_age: u64) -> bool {
+        (if self.rule.looks_at_checkpoint() { checkpoint_age } else { age }) > self.stop
     }
 
-    /// A thread waits for room in the log.
-    pub(in super::super) fn wait(&mut self, thread: ThreadNo) {
+    /// What a thread does when the log reaches too far back.
+    pub(in super::super) fn remedy(&mut self, oldest_lsn: Lsn, age: u64, checkpoint_age: u64) -> Remedy {
+        let sync = age > self.ages.modified_sync;
+        match self.rule {
+            RoomRule::AwaitPages if sync => Remedy::Wait(Some(oldest_lsn + (age - self.ages.modified_sync))),
+            RoomRule::AwaitCleaner if self.stops(age, checkpoint_age) => Remedy::Wait(None),
+            RoomRule::AwaitCheckpoint | RoomRule::RequestCheckpoint if self.stops(age, checkpoint_age) => {
+                Remedy::Checkpoint
+            }
+            RoomRule::Write => {
+                let behind = if sync {
+                    2 * (age - self.ages.modified_sync)
+                } else {
+                    // The next change that finds the log near its limits sends another thread.
+                    self.near = false;
+                    age - self.ages.modified_async
+                };
+                Remedy::Flush { limit_lsn: oldest_lsn + behind, sync }
+            }
+            _ => Remedy::Cleaner,
+        }
+    }
+
+    /// A thread waits for room in the log. Returns when it is to look again, unless that is settled, or it is told.
+    pub(in super::super) fn wait(&mut self, thread: ThreadNo, now_ns: u64) -> Option<u64> {
         self.waiters.push(thread);
+        let looks = matches!(self.rule, RoomRule::AwaitPages | RoomRule::AwaitCheckpoint) && self.look_ns <= now_ns;
+        if looks {
+            self.look_ns = now_ns + LOOK_NS;
+        }
+        looks.then_some(self.look_ns)
+    }
+
+    /// Whether those who wait look when the page cleaner has written what it wanted.
+    pub(in super::super) const fn await_cleaner(&self) -> bool {
+        matches!(self.rule, RoomRule::AwaitCleaner)
     }
 
     /// Whether threads wait for room in the log.
@@ -126,11 +163,11 @@ impl Limits {
         std::mem::take(&mut self.waiters)
     }
 
-    /// Threads wait because the oldest change has this age. One incident, however long they do.
+    /// Threads wait because the log reaches so far back. One incident, however long they do.
     pub(in super::super) fn note_stall(&mut self, now_ns: u64, age: u64) {
         if !self.reported {
             self.reported = true;
-            let text = format!("writers wait for room in the log: the oldest change is {} MiB behind", age >> 20);
+            let text = format!("writers wait for room in the log: the log reaches {} MiB back", age >> 20);
             self.incidents.push(Incident { at_ns: now_ns, text });
         }
     }
@@ -161,11 +198,11 @@ mod tests {
     fn a_thread_looks_once_until_a_change_comes_near_again() {
         let mut limits = Limits::of_server(MYSQL55, &settings());
         let age = limits.ages.modified_async;
-        assert!(limits.is_near() && !limits.is_over(age) && !limits.is_near());
+        assert!(limits.is_near() && !limits.is_over(age, 0) && !limits.is_near());
         limits.note_change(limits.are_near(age, 0));
         assert!(!limits.is_near());
         limits.note_change(limits.are_near(age + 1, 0));
-        assert!(limits.is_near() && limits.is_over(age + 1) && limits.is_near());
+        assert!(limits.is_near() && limits.is_over(age + 1, 0) && limits.is_near());
         let far = limits.free_until(Some(OLDEST), OLDEST);
         assert_eq!((far, limits.free_until(None, OLDEST)), (OLDEST + age, Lsn::ZERO));
     }
@@ -175,23 +212,61 @@ mod tests {
         let mut limits = Limits::of_server(MYSQL55, &settings());
         let ages = limits.ages;
         let flush = |behind, sync| Remedy::Flush { limit_lsn: OLDEST + behind, sync };
-        assert_eq!(limits.remedy(OLDEST, ages.modified_async + 7), flush(7, false));
+        assert_eq!(limits.remedy(OLDEST, ages.modified_async + 7, 0), flush(7, false));
         assert!(!limits.is_near(), "the next change sends another thread");
         limits.note_change(true);
-        assert_eq!(limits.remedy(OLDEST, ages.modified_sync + 7), flush(14, true));
+        assert_eq!(limits.remedy(OLDEST, ages.modified_sync + 7, 0), flush(14, true));
         assert!(limits.is_near());
     }
 
     #[test]
-    fn threads_wait_for_the_cleaner_since_5_7_and_in_8_0_later() {
-        let age = |limits: &Limits| limits.ages.modified_sync + 1;
+    fn a_thread_of_5_6_writes_pages_itself() {
         let mut limits = cleaner(CleanerGeneration::Mysql56);
-        assert!(matches!(limits.remedy(OLDEST, age(&limits)), Remedy::Flush { sync: true, .. }));
+        let age = limits.ages.modified_sync + 1;
+        assert!(matches!(limits.remedy(OLDEST, age, age), Remedy::Flush { sync: true, .. }));
+    }
+
+    #[test]
+    fn a_thread_of_5_7_waits_for_the_pages_that_are_too_old() {
         let mut limits = cleaner(CleanerGeneration::Mysql57);
-        assert_eq!(limits.remedy(OLDEST, age(&limits)), Remedy::Cleaner(true));
-        let mut limits = cleaner(CleanerGeneration::Mysql80);
-        assert_eq!(limits.remedy(OLDEST, age(&limits)), Remedy::Cleaner(false));
-        assert_eq!(limits.remedy(OLDEST, limits.ages.checkpoint_max + 1), Remedy::Cleaner(true));
+        let age = limits.ages.modified_sync + 7;
+        assert_eq!(limits.remedy(OLDEST, age, age), Remedy::Wait(Some(OLDEST + 7)));
+        // It and others look again together, each 10 ms.
+        assert_eq!(limits.wait(ThreadNo::new(1), 5), Some(5 + LOOK_NS));
+        assert_eq!(limits.wait(ThreadNo::new(2), 6), None);
+        assert_eq!(limits.take_waiters().len(), 2);
+        assert_eq!(limits.wait(ThreadNo::new(1), 5 + LOOK_NS), Some(5 + 2 * LOOK_NS));
+    }
+
+    #[test]
+    fn a_thread_of_8_0_waits_for_a_checkpoint() {
+        for generation in [CleanerGeneration::Mysql8011, CleanerGeneration::Mysql80] {
+            let mut limits = cleaner(generation);
+            let (sync, stop) = (limits.ages.modified_sync, limits.ages.checkpoint_max);
+            assert_eq!(limits.remedy(OLDEST, sync + 1, sync + 1), Remedy::Cleaner, "{generation:?}");
+            assert_eq!(limits.remedy(OLDEST, 0, stop + 1), Remedy::Checkpoint, "{generation:?}");
+            assert!(limits.is_over(0, stop + 1) && !limits.is_over(0, stop), "{generation:?}");
+        }
+    }
+
+    #[test]
+    fn checkpoints_are_made_near_the_limit_until_8_0_20_and_then_when_they_are_asked_for() {
+        let mut early = cleaner(CleanerGeneration::Mysql8011);
+        let age = early.ages.checkpoint_async + 1;
+        assert!(early.wants_checkpoint(age) && !early.wants_checkpoint(age - 1));
+        assert!(early.wait(ThreadNo::new(1), 5).is_some(), "it looks");
+        let mut late = cleaner(CleanerGeneration::Mysql80);
+        assert!(!late.wants_checkpoint(u64::MAX));
+        assert!(!late.is_over(late.ages.modified_sync + 1, 0), "its threads do not wake the cleaner");
+        assert_eq!(late.wait(ThreadNo::new(1), 5), None, "it is told");
+    }
+
+    #[test]
+    fn a_thread_of_mariadb_waits_for_the_cleaner_at_the_last_limit() {
+        let mut limits = cleaner(CleanerGeneration::Mariadb1011);
+        let age = limits.ages.checkpoint_max + 1;
+        assert_eq!(limits.remedy(OLDEST, age, age), Remedy::Wait(None));
+        assert!(limits.await_cleaner());
     }
 
     #[test]
@@ -199,10 +274,10 @@ mod tests {
         let mut limits = cleaner(CleanerGeneration::Mysql57);
         let stall = |limits: &mut Limits| limits.note_stall(9, 3 << 20);
         stall(&mut limits);
-        limits.wait(ThreadNo::new(2));
+        limits.wait(ThreadNo::new(2), 0);
         let told = limits.end_interval(0);
         assert_eq!((told.len(), told[0].at_ns), (1, 9));
-        assert!(told[0].text.ends_with("the oldest change is 3 MiB behind"));
+        assert!(told[0].text.ends_with("the log reaches 3 MiB back"));
         stall(&mut limits);
         assert_eq!(limits.end_interval(0), [], "it goes on");
         assert_eq!((limits.take_waiters(), limits.has_waiters()), (vec![ThreadNo::new(2)], false));

@@ -109,8 +109,10 @@ pub(super) struct Log {
     sync_outstanding: u32,
     /// How far it will be durable then.
     sync_lsn: Lsn,
-    /// Where recovery would begin when the data files are synced.
+    /// Where recovery would begin when the checkpoint under way counts.
     next_checkpoint: Option<Lsn>,
+    /// It counts when it is durable; before, when it is sent.
+    awaits_checkpoint: bool,
     for_write: Vec<(Lsn, ThreadNo)>,
     for_sync: Vec<(Lsn, Waiter)>,
     /// Threads that want to append while the log is held.
@@ -150,6 +152,7 @@ impl Log {
             sync_outstanding: 0,
             sync_lsn: Lsn::ZERO,
             next_checkpoint: None,
+            awaits_checkpoint: generation.room_rule().looks_at_checkpoint(),
             for_write: Vec::new(),
             for_sync: Vec::new(),
             held: Vec::new(),

@@ -119,8 +119,23 @@ fn a_checkpoint_goes_to_the_oldest_change_that_is_durable() {
     log.settle(Some(from));
     assert_eq!((log.checkpoint_age(), log.age(Some(from)), log.age(None)), (100, 100, 0));
     log.begin_checkpoint(None);
-    log.end_checkpoint(&mut host);
+    log.write_checkpoint(&mut host);
     assert_eq!((log.checkpoint(), requests.commands()), (to, vec![(Operation::Write, 1 << 30, 4096)]));
     log.begin_interval();
     assert_eq!(log.counts().first_lsn, Some(to));
+}
+
+#[test]
+fn a_checkpoint_of_mysql_8_counts_when_it_is_durable() {
+    let (mut log, mut host, requests) = log(Generation::Cleaner(CleanerGeneration::Mysql80), None);
+    let (from, to) = log.append(100);
+    log.settle(Some(from));
+    assert!(log.begin_checkpoint(None));
+    log.write_checkpoint(&mut host);
+    assert_eq!((log.checkpoint(), requests.commands().len()), (from, 1));
+    assert!(!log.begin_checkpoint(None), "one at a time");
+    log.sync_checkpoint(&mut host);
+    assert_eq!((log.checkpoint(), requests.commands()), (from, vec![(Operation::Flush, 0, 0)]));
+    log.end_checkpoint();
+    assert_eq!(log.checkpoint(), to);
 }

@@ -55,6 +55,8 @@ pub(in super::super) struct Thread {
     preflushed: bool,
     /// It writes pages because the log is at its synchronous age.
     in_sync: bool,
+    /// It waits until the oldest change that is in no file is this one or a later one; ZERO: it does not.
+    awaited_lsn: Lsn,
 }
 
 impl Thread {
@@ -229,6 +231,18 @@ impl Thread {
         self.preflushed
     }
 
+    /// It has done its part for room in the log when the oldest change that is in no file is as far as this.
+    pub(in super::super) const fn await_oldest(&mut self, lsn: Lsn) {
+        self.awaited_lsn = lsn;
+    }
+
+    /// The oldest change that is in no file is this one: if it has waited for it, its next change is appended in any case.
+    pub(in super::super) fn note_oldest(&mut self, oldest_lsn: Lsn) {
+        if self.awaited_lsn != Lsn::ZERO && oldest_lsn >= self.awaited_lsn {
+            (self.awaited_lsn, self.preflushed) = (Lsn::ZERO, true);
+        }
+    }
+
     /// It writes pages for room in the log; `sync`: as every thread does that changes something.
     pub(in super::super) const fn begin_flush(&mut self, sync: bool) {
         self.in_sync = sync;
@@ -280,6 +294,18 @@ mod tests {
             assert!(thread.end_flush(written, skipped));
             assert_eq!(thread.has_preflushed(), done, "{written} pages, an instance left out: {skipped}");
         }
+    }
+
+    #[test]
+    fn a_thread_goes_on_when_the_oldest_change_is_as_far_as_it_has_asked_for() {
+        let mut thread = Thread::default();
+        thread.note_oldest(Lsn::new(9));
+        assert!(!thread.has_preflushed(), "it has asked for nothing");
+        thread.await_oldest(Lsn::new(20));
+        thread.note_oldest(Lsn::new(19));
+        assert!(!thread.has_preflushed());
+        thread.note_oldest(Lsn::new(20));
+        assert!(thread.has_preflushed());
     }
 
     #[test]

@@ -21,10 +21,10 @@ const FILE_SLOTS: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Doublewrite {
     /// Not at all: each page goes to its place as soon as its thread has prepared it. The files are synced at the end of
-    /// the batch (buf_flush_sync_datafiles, buf_dblwr_sync_datafiles): up to MySQL 8.0.19.
+    /// the batch (buf_flush_sync_datafiles, buf_dblwr_sync_datafiles; buf_flush_end of 8.0.25): MySQL.
     Off,
-    /// The same, but the files are synced by the next checkpoint (log_checkpoint: fil_flush_file_spaces): MySQL since
-    /// 8.0.20, MariaDB since 10.5.
+    /// The same, but the files are synced by the next checkpoint (log_checkpoint: fil_flush_file_spaces): MariaDB since
+    /// 10.5.
     OffUntilCheckpoint,
     /// One buffer for the whole server, held by one chunk from its first write to the sync of the data files: up to
     /// MySQL 5.5.
@@ -44,9 +44,7 @@ impl Doublewrite {
     /// The way of a server with these settings.
     pub(in super::super) const fn of_server(generation: Generation, settings: &Settings) -> Self {
         match generation {
-            Generation::Cleaner(CleanerGeneration::Mariadb1011 | CleanerGeneration::Mysql80)
-                if !settings.innodb_doublewrite =>
-            {
+            Generation::Cleaner(CleanerGeneration::Mariadb1011) if !settings.innodb_doublewrite => {
                 Self::OffUntilCheckpoint
             }
             _ if !settings.innodb_doublewrite => Self::Off,
