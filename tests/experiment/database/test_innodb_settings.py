@@ -137,6 +137,27 @@ def test_the_method_has_the_name_and_the_numbers_of_percona_5_1() -> None:
     assert "says the same thing" in problem.what
 
 
+@pytest.mark.parametrize(
+    ("checkpoint", "switch", "flushes", "method"),
+    [
+        ("none", None, False, "native"),
+        ("none", False, False, "native"),
+        ("none", True, True, "native"),
+        ("estimate", None, True, "estimate"),
+        ("estimate", False, True, "estimate"),
+        ("estimate", True, True, "native"),
+    ],
+)
+def test_percona_5_1_flushes_adaptively_if_told_by_one_of_two_settings(
+    checkpoint: str, switch: bool | None, flushes: bool, method: str
+) -> None:
+    written: dict[str, Any] = {"innodb_adaptive_checkpoint": checkpoint}
+    if switch is not None:
+        written["innodb_adaptive_flushing"] = switch
+    resolved = resolve("percona-5.5", written)
+    assert (resolved.innodb_adaptive_flushing, resolved.innodb_adaptive_flushing_method) == (flushes, method)
+
+
 def test_the_file_of_the_doublewrite_buffer_is_a_device_in_the_model() -> None:
     with pytest.raises(ProblemsError) as refused:
         make_experiment(

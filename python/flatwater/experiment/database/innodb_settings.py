@@ -47,10 +47,10 @@ _METHODS = {
     "1": "estimate",
     "2": "keep_average",
 }
-#: What Percona Server 5.1 called them, and how it counted: its `none` is 5.5's `native`.
+#: What Percona Server 5.1 called them, and how it counted.
 _CHECKPOINTS = {
-    **{name: name for name in ("reflex", "estimate", "keep_average")},
-    **dict.fromkeys(("none", "0"), "native"),
+    **{name: name for name in ("none", "reflex", "estimate", "keep_average")},
+    "0": "none",
     "1": "reflex",
     "2": "estimate",
     "3": "keep_average",
@@ -289,7 +289,8 @@ def resolve(generation: str, written: Mapping[str, Setting], host: Host | None =
     if "innodb_flush_neighbors" not in written and read[_NEIGHBOR_PAGES] is not None:
         read["innodb_flush_neighbors"] = read[_NEIGHBOR_PAGES]
     if read[_CHECKPOINT] is not None:
-        read["innodb_adaptive_flushing_method"] = read[_CHECKPOINT]
+        switched_on = "innodb_adaptive_flushing" in written and bool(read["innodb_adaptive_flushing"])
+        read |= _as_percona_5_1(read[_CHECKPOINT], native=switched_on)
     resolved: dict[str, Any] = {name: read[name] for name in _ENGINE}
     if has(generation, "innodb_redo_log_capacity"):
         files = {"innodb_log_file_size", "innodb_log_files_in_group"}
@@ -299,6 +300,16 @@ def resolve(generation: str, written: Mapping[str, Setting], host: Host | None =
         resolved["innodb_log_files_in_group"] = REDO_FILES
         resolved["innodb_log_file_size"] = resolved["innodb_redo_log_capacity"] // REDO_FILES // 4096 * 4096
     return InnodbSettings(**resolved)
+
+
+def _as_percona_5_1(checkpoint: Value, *, native: bool) -> dict[str, Value]:
+    """What Percona Server 5.1's innodb_adaptive_checkpoint means; `native`: innodb_adaptive_flushing was switched on.
+
+    That is off there by default (ha_innodb.cc of XtraDB 1.0.17), and `none` leaves it so. Switched on it is looked at
+    first, whatever the method (srv_master_thread).
+    """
+    method = "native" if native or checkpoint == "none" else checkpoint
+    return {"innodb_adaptive_flushing_method": method, "innodb_adaptive_flushing": native or checkpoint != "none"}
 
 
 def contradictions(settings: InnodbSettings, written: Mapping[str, Setting]) -> Iterator[Problem]:
