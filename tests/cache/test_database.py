@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 from cachelab import CacheLab
+from waiting import until
 
 
 def _call(*command: str | Path) -> str:
@@ -68,6 +69,8 @@ def test_tpcc_is_consistent_although_the_serving_process_was_killed(
     _call("umount", data)
     assert not _call("e2fsck", "-fn", loop).count("FIXED")
     _call("losetup", "--detach", loop)
+    # It is gone when the last mount of it is, which a namespace of another process may hold.
+    until(lambda: not Path(f"/sys/block/{Path(loop).name}/loop").exists(), f"{loop} is still in use")
     told = mounted.go("stop", "db", "--drain")
     assert told["safe_to_unplug"] is True
     _call("e2fsck", "-fn", mounted.backing)

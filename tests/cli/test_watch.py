@@ -166,7 +166,8 @@ def test_a_resize_and_ctrl_c_which_ends_the_watching_only(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_and_resumed(tmp_path: Path) -> None:
-    write_load(tmp_path, 15)
+    # Long enough for the second `watch` to begin, on a busy machine too.
+    write_load(tmp_path, 40)
     with Running(tmp_path) as run:
         with OnTerminal(["watch"], tmp_path) as shown:
             shown.until("of the cell")

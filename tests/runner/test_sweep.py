@@ -236,14 +236,17 @@ class TestResume:
 
     @pytest.mark.slow
     def test_whatever_moment_it_is_killed_at(self, lab: Lab) -> None:
-        """Kills at random moments, until a run gets through: nothing is lost, nothing is measured twice."""
+        """Kills at random moments, until a run gets through: nothing is lost, nothing is measured twice.
+
+        Each run gets longer than the one before, so that one gets through on however busy a machine.
+        """
         file = lab.write({"mode": "rndrd", "duration_s": 0.5}, sweep={"workload.threads": [1, 2, 3]})
         out = lab.folder / "out"
         chance = random.Random(5)
         for attempt in range(60):
             run = lab.start(file, "--resume", out=out)
             try:
-                run.process.wait(0.4 + 0.8 * chance.random() + 0.03 * attempt)
+                run.process.wait(0.4 + 0.8 * chance.random() + 0.01 * attempt**2)
                 break
             except subprocess.TimeoutExpired:
                 run.send(signal.SIGKILL)

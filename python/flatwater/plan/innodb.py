@@ -25,6 +25,8 @@ from flatwater.plan.fileio import write_storage
 from flatwater.plan.transactions import ModelledTransactions, write_modelled_transactions
 from flatwater.plan.units import interval_ms, ns
 
+#: Kinds of storage that the kernel calls rotational.
+ROTATING = frozenset({"hdd", "raid"})
 #: The kernel's page cache has pages of this size, and data pages are larger. A log that bypasses it has sectors.
 ALIGN_BYTES = 4096
 DIRECT_ALIGN_BYTES = 512
@@ -111,7 +113,7 @@ def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> Modelle
         servers=database.servers,
         connections=cell.transactions.connections,
         generation=engine_generation(database.generation),
-        settings=database.resolved,
+        settings=_settings_on(database, cell.storage.kind),
         flushing=database.built_in_policy,
         cores=database.hardware.at_once,
         cpu=write_cpu(database.cpu, measured.cpu_us, database.hardware),
@@ -132,6 +134,18 @@ def innodb_of(cell: Experiment) -> InnodbModel:
     if not isinstance(cell.database, InnodbModel):
         raise TypeError(f"the database is {cell.database.kind}, not a modelled InnoDB")
     return cell.database
+
+
+def _settings_on(database: InnodbModel, storage: str) -> InnodbSettings:
+    """The settings as a server with its tables on this kind of storage acts on them.
+
+    MariaDB writes neighbours on rotating disks only, whatever innodb_flush_neighbors says (MDEV-17380;
+    buf_do_flush_list_batch). An array is taken for one of disks, as all of `devices/` are.
+    """
+    resolved = database.resolved
+    if engine_generation(database.generation).startswith("mariadb") and storage not in ROTATING:
+        return replace(resolved, innodb_flush_neighbors=0)
+    return resolved
 
 
 def write_measured(measured: MeasuredWorkload, redo_of: str) -> Measured:
