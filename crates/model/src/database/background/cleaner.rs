@@ -11,6 +11,7 @@
 use super::super::events::Alarm;
 use super::super::flushing::Order;
 use super::super::generation::CleanerGeneration;
+use super::super::ids::Lsn;
 use super::super::log::Ages;
 use super::super::settings::Settings;
 
@@ -33,6 +34,8 @@ enum Stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Sight {
     pub(in super::super) now_ns: u64,
+    /// The newest change.
+    pub(in super::super) lsn: Lsn,
     /// Distances of the oldest change and of the last checkpoint to the newest change.
     pub(in super::super) age: u64,
     pub(in super::super) checkpoint_age: u64,
@@ -63,6 +66,8 @@ pub(in super::super) struct Cleaner {
     io_capacity: u64,
     /// innodb_flush_sync, of a server whose cleaner serves the log.
     flush_sync: bool,
+    /// MariaDB: it goes on without pauses until the oldest change is this one or a later one (buf_flush_sync_lsn).
+    sync_lsn: Lsn,
     /// How many instances it writes from at a time.
     width: u32,
     stage: Stage,
@@ -81,6 +86,7 @@ impl Cleaner {
             ages: *ages,
             scan_depth: settings.innodb_lru_scan_depth,
             io_capacity: settings.innodb_io_capacity,
+            sync_lsn: Lsn::ZERO,
             flush_sync: generation.serves_log() && settings.innodb_flush_sync,
             width: if generation == CleanerGeneration::Mysql56 { 1 } else { settings.innodb_page_cleaners },
             stage: Stage::Asleep,
@@ -141,9 +147,18 @@ impl Cleaner {
         self.generation == CleanerGeneration::Mariadb1011
     }
 
-    /// Whether the oldest change is so old that it goes on without pauses.
-    fn is_urgent(&self, sight: &Sight) -> bool {
-        self.flush_sync && sight.age > self.ages.modified_sync
+    /// Whether the oldest change is so old that it goes on without pauses: until it is not, or in MariaDB until it is not
+    /// over the asynchronous age of the time when it was (buf_flush_sync_for_checkpoint).
+    fn is_urgent(&mut self, sight: &Sight) -> bool {
+        let over = self.flush_sync && sight.age > self.ages.modified_sync;
+        if over && self.is_mariadb() {
+            self.sync_lsn = self.sync_lsn.max(sight.lsn - self.ages.modified_async);
+        }
+        let goes_on = over || self.sync_lsn != Lsn::ZERO && self.sync_lsn + sight.age > sight.lsn;
+        if !goes_on {
+            self.sync_lsn = Lsn::ZERO;
+        }
+        goes_on
     }
 
     const fn begin_free(&mut self) -> Task {
@@ -160,6 +175,9 @@ impl Cleaner {
     /// Its policy wants this, and the next round after this time. Returns what it writes.
     pub(in super::super) fn take_order(&mut self, order: Order, sync: bool, period_ns: u64, sight: &Sight) -> Order {
         if sync {
+            if self.is_mariadb() {
+                self.due_ns = sight.now_ns + period_ns;
+            }
             return order;
         }
         self.due_ns = self.round_ns + if order.at_once { PAUSE_NS } else { period_ns };

@@ -124,3 +124,19 @@ fn checkpoints_are_made_by_seconds_or_at_the_end_of_a_round() {
     assert_eq!([wants(mariadb, 5, 6, false), wants(mariadb, 6, 6, false)], [true, false]);
     assert!(!wants(CleanerGeneration::Mysql56, 5, 901, true));
 }
+
+#[test]
+fn mariadb_goes_on_until_the_oldest_change_is_where_the_asynchronous_age_was() {
+    let mut own = cleaner(CleanerGeneration::Mariadb1011);
+    let (stop, least) = (own.ages.modified_sync, own.ages.modified_async);
+    let at = |lsn: u64, age: u64| Sight { lsn: Lsn::new(lsn), age, free: u64::MAX, ..Sight::default() };
+    let start = 10 * stop;
+    assert!(!own.is_urgent(&at(start, stop)));
+    assert!(own.is_urgent(&at(start, stop + 1)));
+    assert!(own.is_urgent(&at(start, least + 1)), "it is not there yet");
+    assert!(own.is_urgent(&at(start + 9, least + 10)));
+    assert!(!own.is_urgent(&at(start + 9, least + 9)), "where it was, not where it is now");
+    assert!(!own.is_urgent(&at(start + 9, stop)));
+    let mut mysql = cleaner(CleanerGeneration::Mysql57);
+    assert!(mysql.is_urgent(&at(start, mysql.ages.modified_sync + 1)) && !mysql.is_urgent(&at(start, least + 1)));
+}

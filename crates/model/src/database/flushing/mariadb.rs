@@ -5,19 +5,21 @@ use super::policy::{Order, Policy, View};
 use super::rates::{Averages, Rates, SCAN_FACTOR};
 use crate::database::ids::Lsn;
 
-/// How much further than the checkpoint a writer at the log's limit wants the oldest change to be (log_checkpoint_margin).
-const FURIOUS_BYTES: u64 = 1 << 20;
-
 /// Nothing while few pages are dirty and the log is young; a third each as MySQL 5.7's, of fewer pages; over the
 /// asynchronous age innodb_io_capacity_max a second; at the limit innodb_io_capacity_max back to back.
+///
+/// Without a low water mark of dirty pages (the default), a cleaner that had nothing to write sleeps until it is woken: for
+/// free frames, at the limit of dirty pages, or at a limit of the log (page_cleaner_wakeup). So a log fills up to its
+/// asynchronous age first. Seen on 10.11.19, 11.4.5 and 11.8.9: no page was written before it.
 pub(super) struct Mariadb {
     rates: Rates,
     averages: Averages,
+    asleep: bool,
 }
 
 impl Mariadb {
     pub(super) const fn new(rates: Rates, loops: u64) -> Self {
-        Self { rates, averages: Averages::new(loops, true) }
+        Self { rates, averages: Averages::new(loops, true), asleep: true }
     }
 
     fn recommend(&mut self, view: &View, oldest_lsn: Lsn, over_lwm: bool) -> u64 {
@@ -51,6 +53,7 @@ impl Policy for Mariadb {
         let age = view.lsn - oldest_lsn;
         let rates = &self.rates;
         if age > view.ages.modified_async {
+            self.asleep = false;
             let limit_lsn = view.lsn - view.ages.modified_async;
             return Order { limit_lsn, ..Order::pages(rates.io_capacity_max) };
         }
@@ -59,8 +62,10 @@ impl Policy for Mariadb {
         }
         let over_lwm = rates.dirty_lwm_pct > 0.0 && view.dirty_pct >= rates.dirty_lwm_pct;
         let over_max = rates.dirty_lwm_pct == 0.0 && view.dirty_pct >= rates.dirty_max_pct;
+        self.asleep &= rates.dirty_lwm_pct == 0.0 && !over_max && view.flushed_lru == 0;
         let old = age as f64 > rates.age_lwm_pct * view.ages.group_capacity as f64 / 100.0;
-        if !over_lwm && !over_max && !old {
+        if self.asleep || !over_lwm && !over_max && !old {
+            self.asleep = true;
             return Order::NONE;
         }
         if !rates.adaptive {
@@ -69,9 +74,10 @@ impl Policy for Mariadb {
         Order::pages(self.recommend(view, oldest_lsn, over_lwm))
     }
 
-    /// Batch after batch of innodb_io_capacity_max, until there is room for a MiB more.
+    /// Batch after batch of innodb_io_capacity_max, up to the asynchronous age (buf_flush_sync_for_checkpoint).
     fn sync(&mut self, view: &View) -> Order {
-        let limit_lsn = view.lsn - view.checkpoint_age + FURIOUS_BYTES.max(view.over_limit());
+        self.asleep = false;
+        let limit_lsn = view.lsn - view.ages.modified_async;
         Order { pages: self.rates.io_capacity_max, limit_lsn, at_once: true }
     }
 }
@@ -84,10 +90,33 @@ mod tests {
 
     const TEN: Rates = Rates { io_capacity_max: 2000, dirty_max_pct: 90.0, ..RATES };
 
+    /// One that something has woken.
+    fn awake(rates: Rates, loops: u64) -> Mariadb {
+        Mariadb { asleep: false, ..Mariadb::new(rates, loops) }
+    }
+
+    #[test]
+    fn without_a_low_water_mark_it_sleeps_until_it_is_woken() {
+        // The asynchronous age is 7,000,000, and a tenth of the log 1,000,000.
+        let old = view(9_000_000, 2_000_001, 5000);
+        let mut policy = Mariadb::new(TEN, 30);
+        assert_eq!(policy.round(&old), Order::NONE);
+        policy.round(&view(9_000_002, 2_000_001, 5000));
+        assert_ne!(policy.round(&old), Order::NONE, "the log was at its asynchronous age");
+        assert_eq!(policy.round(&view(9_000_000, 8_000_000, 5000)), Order::NONE);
+        assert_eq!(policy.round(&old), Order::NONE, "nothing was to be done, and it sleeps again");
+        assert_ne!(policy.round(&View { flushed_lru: 1, ..old }), Order::NONE, "frames were wanted");
+        let mut policy = Mariadb::new(TEN, 30);
+        assert_ne!(policy.round(&View { dirty_pct: 90.0, ..old }), Order::NONE);
+        let mut policy = Mariadb::new(Rates { dirty_lwm_pct: 60.0, ..TEN }, 30);
+        assert_ne!(policy.round(&old), Order::NONE, "with a mark it looks each second");
+    }
+
     #[test]
     fn a_young_log_with_few_dirty_pages_is_left_alone() {
-        let mut policy = Mariadb::new(TEN, 30);
+        let mut policy = awake(TEN, 30);
         assert_eq!(policy.round(&view(9_000_000, 8_000_000, 5000)), Order::NONE, "a tenth of the log: not over it");
+        let mut policy = awake(TEN, 30);
         assert_ne!(policy.round(&view(9_000_001, 8_000_000, 5000)), Order::NONE);
         let full = View { dirty_pct: 90.0, ..view(9_000_000, 8_900_000, 5000) };
         // Too young for a percentage: 90 / 90 x 200 is less than is dirty, so innodb_io_capacity.
@@ -104,7 +133,7 @@ mod tests {
             list: &list,
             ..view(9_000_000 + second, 6_200_000 + second, 5000)
         };
-        let mut policy = Mariadb::new(TEN, 1);
+        let mut policy = awake(TEN, 1);
         assert_eq!(policy.round(&at(0, 0)).pages, 200, "the first time");
         // 200 x 1; 100 pages of the last round: 50; 600 / 3 = 200. (200 + 50 + 200) / 3 = 150.
         assert_eq!(policy.round(&at(1, 100)).pages, 150);
@@ -113,7 +142,7 @@ mod tests {
         policy.round(&at(0, 0));
         // 200 x 3.37 = 674: (674 + 50 + 200) / 3 = 308.
         assert_eq!(policy.round(&at(1, 100)).pages, 308);
-        let mut policy = Mariadb::new(Rates { adaptive: false, ..TEN }, 1);
+        let mut policy = awake(Rates { adaptive: false, ..TEN }, 1);
         assert_eq!(policy.round(&at(1, 100)).pages, 200, "not adaptive: innodb_io_capacity");
     }
 
@@ -123,7 +152,7 @@ mod tests {
         let order = policy.round(&view(9_000_000, 1_999_999, 5000));
         assert_eq!(order, Order { pages: 2000, limit_lsn: Lsn::new(2_000_000), at_once: false });
         let order = policy.sync(&view(9_100_000, 1_000_000, 5000));
-        assert_eq!(order, Order { pages: 2000, limit_lsn: Lsn::new(1_000_000 + (1 << 20)), at_once: true });
+        assert_eq!(order, Order { pages: 2000, limit_lsn: Lsn::new(2_100_000), at_once: true });
         assert_eq!(policy.round(&View { oldest_lsn: None, ..view(9_000_000, 1, 0) }), Order::NONE);
     }
 

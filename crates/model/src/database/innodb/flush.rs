@@ -94,6 +94,7 @@ impl Innodb {
     fn sight(&self) -> Sight {
         Sight {
             now_ns: self.host.now_ns(),
+            lsn: self.log.lsn(),
             age: self.age(),
             checkpoint_age: self.log.checkpoint_age(),
             free: self.pool.free(),
