@@ -134,8 +134,8 @@ PYTHON = (
     ),
     _python(
         "analysis/verdict.py",
-        "_decide(throughput if stalls else settled,",
-        "_decide(settled,",
+        "throughput if stalls else settled, rounds",
+        "settled, rounds",
         "analysis/test_verdict.py::test_a_stall_to_the_end_is_not_the_level",
     ),
     _python(
