@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.options import tell
 from benchmarks.pages.beside import Beside
-from benchmarks.pages.browser import browser, has_browser
+from benchmarks.pages.browser import browser, has_browser, open_page, until
 from benchmarks.pages.figures import Figure, Section
 from benchmarks.pages.server import Server, serve
 from benchmarks.pages.stream import ask_for_events, events, intervals_of
@@ -83,7 +83,7 @@ def measure_live(folder: Path, seconds: int, tries: int) -> Section:
         first_s = _look(server, key, growing)
         reloads = [_look(server, key, growing) for _ in range(tries)]
         news = _until_heard(server, key, growing, tries)
-        drawn = _reloads(folder, server, key, growing, tries) if has_browser() else []
+        drawn = _reloads(server, key, growing, tries) if has_browser() else []
     figures = [
         Figure("first look, over HTTP", (first_s,), "s"),
         Figure("reload, over HTTP", tuple(reloads), "s", SHOWN_S),
@@ -123,14 +123,14 @@ def _until_heard(server: Server, key: str, growing: Growing, count: int) -> list
     return found[:count]
 
 
-def _reloads(folder: Path, server: Server, key: str, growing: Growing, tries: int) -> list[float]:
+def _reloads(server: Server, key: str, growing: Growing, tries: int) -> list[float]:
     """How long Chromium takes to load the page again, until it has drawn every second."""
     found = []
-    with browser(folder) as page:
-        page.open(server, f"/run/{key}/live")
+    with browser() as page:
+        open_page(page, server, f"/run/{key}/live")
         for _ in range(tries):
             began_s, there = time.perf_counter(), len(growing.written_s)
-            page.reload()
-            page.until(f"Number(document.body.dataset.points) >= {there}")
+            page.reload(wait_until="commit")
+            until(page, f"Number(document.body?.dataset.points) >= {there}")
             found.append(time.perf_counter() - began_s)
     return found

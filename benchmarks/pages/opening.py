@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.opening import make_long
 from benchmarks.options import tell
-from benchmarks.pages.browser import browser, has_browser, page_bytes
+from benchmarks.pages.browser import browser, has_browser, open_page, page_bytes
 from benchmarks.pages.figures import Figure, Section
 from benchmarks.pages.server import serve
 from benchmarks.pairs import Target
@@ -37,11 +37,11 @@ def measure_opening(folder: Path, seconds: int, tries: int) -> Section:
             served.append(server.ask(address)[0])
         if not has_browser():
             continue
-        with serve(result.parent) as server, browser(folder) as page:
+        with serve(result.parent) as server, browser() as page:
             began_s = time.perf_counter()
-            page.open(server, address)
+            open_page(page, server, address)
             drawn.append(time.perf_counter() - began_s)
-            held.append(page_bytes(page) / 2**20)
+            held.append(page_bytes() / 2**20)
     figures = [Figure("the report, over HTTP", tuple(served), "s", OPEN_S)]
     if drawn:
         figures += [
