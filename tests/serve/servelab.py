@@ -93,6 +93,11 @@ class Lab:
         assert not self._thread.is_alive()
         self._socket.close()
 
+    def address(self, path: str) -> str:
+        """What a browser that comes for the first time is sent to."""
+        told = "" if self.token is None else f"?{urlencode({'token': self.token})}"
+        return f"http://127.0.0.1:{self.port}{path}{told}"
+
     def ask(
         self, path: str, headers: dict[str, str] | None = None, method: str = "GET", body: str | None = None
     ) -> Answer:
