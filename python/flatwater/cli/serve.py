@@ -50,7 +50,8 @@ def verb(
         bool,
         typer.Option(
             "--allow-run",
-            help="A page starts experiments of the library, into the first DIR, and stops them. It takes a token.",
+            help="A page starts experiments of the library, into the first DIR, stops and resumes them. It takes "
+            "a token.",
         ),
     ] = False,
 ) -> None:
@@ -62,9 +63,9 @@ def verb(
 
     It only reads: nothing is written into a result, and nothing else of the folders is shown. Ctrl-C ends it.
 
-    With --allow-run, a page starts experiments of the library as `flatwater run` does, and stops what it started. The
-    address has a token then, which is worth a login as you. Runs under way are interrupted when the server ends, and
-    `flatwater resume` goes on with them.
+    With --allow-run, a page starts experiments of the library as `flatwater run` does, stops what it started, and goes
+    on with a run that was stopped or died. The address has a token then, which is worth a login as you. Runs under way
+    are interrupted when the server ends, and can be resumed.
     """
     if grafana:
         import json

@@ -28,7 +28,7 @@ from flatwater.serve.files import static
 from flatwater.serve.guard import POLICY, Access, Guard
 from flatwater.serve.hub import Hub, TooMany
 from flatwater.serve.launch.launcher import Launcher
-from flatwater.serve.launch.pages import LaunchPages, own
+from flatwater.serve.launch.pages import LaunchPages, may_resume, own
 from flatwater.serve.listed import Listed
 from flatwater.serve.metrics import CONTENT_TYPE, Metrics
 
@@ -128,8 +128,9 @@ class Pages:
     async def report(self, request: Request) -> Response:
         """The report of a result, or of what a run has recorded so far."""
         listed = await self._find(request.path_params["key"])
-        packed = await run_in_threadpool(self._drawn.report, listed)
-        return _packed(request, packed, page_policy(asks=True))
+        resumed = listed.status in ("interrupted", "failed") and may_resume(self._launcher, listed)
+        packed = await run_in_threadpool(partial(self._drawn.report, listed, resumed=resumed))
+        return _packed(request, packed, page_policy(asks=True, acts=resumed))
 
     async def sparkline(self, request: Request) -> Response:
         """The small line of a result."""
@@ -183,8 +184,15 @@ class Pages:
         if listed.status != "running":
             # Nothing more comes: whoever loads the page again is led to what there is.
             return RedirectResponse(f"/run/{listed.place.key}", 303)
-        child = own(self._launcher, listed.place.key)
-        return page("live.html", _LIVE_POLICY, listed=listed, data=page_data(), scripts=CHART_SCRIPTS, child=child)
+        return page(
+            "live.html",
+            _LIVE_POLICY,
+            listed=listed,
+            data=page_data(),
+            scripts=CHART_SCRIPTS,
+            child=own(self._launcher, listed.place.key),
+            may_resume=may_resume(self._launcher, listed),
+        )
 
     async def events(self, request: Request) -> Response:
         """What a run records, as server-sent events."""
