@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from flatwater.serve import Served
 
 NAME = "serve"
+TAKES = ("folders",)
 EXAMPLES = """\
 [bold]Examples[/bold]
 
@@ -19,6 +20,8 @@ flatwater serve                        the results in ./results, at http://127.0
 flatwater serve results /mnt/old --port 0     any free port
 
 ssh -L 8765:localhost:8765 db1 flatwater serve results     of another machine
+
+flatwater serve s3://bucket/results    what a bucket has
 
 flatwater serve --grafana > flatwater.json     a dashboard for Grafana
 
@@ -35,7 +38,9 @@ DEFAULT_PORT = 8765
 def verb(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DIR", help="Folders with results, or results. [dim]Default: results[/dim]"),
+        typer.Argument(
+            metavar="DIR", help="Folders with results, results, or s3://BUCKET/PREFIX. [dim]Default: results[/dim]"
+        ),
     ] = None,
     port: Annotated[
         int, typer.Option("--port", "-p", min=0, max=65535, help="Where to listen; 0 takes any free port.")
@@ -93,7 +98,7 @@ def _make_default_folder() -> None:
 
 
 def _tell(served: Served) -> None:
-    places = ", ".join(str(root) for root in served.roots)
+    places = ", ".join(served.places)
     typer.echo(f"serving {places} at {served.url}")
     if served.reachable:
         typer.echo(
