@@ -22,7 +22,7 @@ from flatwater.results.foreign import as_foreign
 from flatwater.results.tags import NAME_CHARACTERS_MAX, VALUE_CHARACTERS_MAX
 from flatwater.serve import documents, trends
 from flatwater.serve.answers import message, page
-from flatwater.serve.catalogue import SORTS, Catalogue, Query
+from flatwater.serve.catalogue import NOT_OVER, SORTS, Catalogue, Query
 from flatwater.serve.drawn import Drawn
 from flatwater.serve.files import static
 from flatwater.serve.guard import POLICY, Access, Guard
@@ -41,7 +41,7 @@ TEXT_MAX = 200
 #: The most letters of a tag.
 TAG_MAX = NAME_CHARACTERS_MAX + 1 + VALUE_CHARACTERS_MAX
 #: Statuses and limits that can be filtered for.
-STATUSES = ("running", "complete", "interrupted", "failed")
+STATUSES = ("running", NOT_OVER, "complete", "interrupted", "failed")
 LIMITS = ("kept", "broken")
 _EVENTS = "text/event-stream"
 #: plotly sets styles of its own.
@@ -105,7 +105,7 @@ class Pages:
     async def list(self, request: Request) -> Response:
         """The list of results."""
         query = query_of(request.query_params)
-        listing = await run_in_threadpool(self._catalogue.listing, query)
+        listing = await run_in_threadpool(self._catalogue.listing, query, self._hub.writers)
 
         def page_at(number: int) -> str:
             return "?" + str(request.url.include_query_params(page=number).query)

@@ -27,6 +27,8 @@ LEFT_OUT_SHOWN = 20
 WHY_MAX = 300
 #: Tags that can be chosen; a search finds each.
 TAGS_SHOWN = 100
+#: What a run is called that says it runs, and that nobody is seen to run.
+NOT_OVER = "not over"
 SORTS = ("newest", "name", "mean")
 
 
@@ -45,10 +47,13 @@ class Query:
     page: int = 1
 
     def matches(self, one: Listed) -> bool:
-        """Whether a result is asked for: all words of the text, in any order, and each choice."""
+        """Whether a result is asked for: all words of the text, in any order, and each choice.
+
+        Of one that says it runs, this does not look whether it does.
+        """
         return (
             (not self.verdict or self.verdict in one.verdicts)
-            and (not self.status or self.status == one.status)
+            and (not self.status or one.status == ("running" if self.status == NOT_OVER else self.status))
             and (not self.limits or (bool(one.limits) and (self.limits == "kept") == (one.kept == one.limits)))
             and (not self.tag or self.tag in one.tag_texts)
             and all(word in one.words for word in self.text.casefold().split())
@@ -150,8 +155,11 @@ class Catalogue:
         with self._lock:
             return list(self._read.values())
 
-    def listing(self, query: Query) -> Listing:
-        """A page of the list. What it shows is read at once; the rest is read in the background."""
+    def listing(self, query: Query, writers: Writers | None = None) -> Listing:
+        """A page of the list. What it shows is read at once; the rest is read in the background.
+
+        `writers` tell which runs are under way, if the query asks for that.
+        """
         self.refresh()
         plain = query == Query(sort="newest", page=query.page)
         if plain:
@@ -159,7 +167,11 @@ class Catalogue:
             for place in self._newest()[: query.page * PAGE_ROWS][-PAGE_ROWS:]:
                 self._one(place)
         listed = self._all()
-        found = _sorted((one for one in listed if query.matches(one)), query.sort)
+        matching = [one for one in listed if query.matches(one)]
+        if query.status in ("running", NOT_OVER):
+            under_way = {one.place.key for one in self.alive(matching, writers or Writers())}
+            matching = [one for one in matching if (one.place.key in under_way) == (query.status == "running")]
+        found = _sorted(matching, query.sort)
         with self._lock:
             left_out = sorted((place.name, why) for place, why in self._left_out.values())
             refused = len(left_out)
