@@ -202,6 +202,6 @@ def test_what_cannot_be_served_is_told_at_once(own_server: Bucket, tmp_path: Pat
         return str(caught.value)
 
     assert "s3://nosuch" in told("s3://nosuch/x")
-    assert "is no folder for new results" in told("s3://lab/x", allow_run=True)
+    assert "serve results s3://lab/x --allow-run" in told("s3://lab/x", allow_run=True)
     own_server.server.kill()
     assert "S3 does not answer" in told("s3://lab/x")

@@ -77,8 +77,9 @@ def serve(
             hint = guessed_path(place) or "a folder with results: flatwater serve DIR"
             raise UserError("no such folder", where=str(place), hint=hint)
     if allow_run and is_address(places[0]):
-        hint = f"flatwater serve results {places[0]} --allow-run"
-        raise UserError("is no folder for new results", where=str(parse_address(places[0])), hint=hint)
+        first = str(parse_address(places[0]))
+        hint = f"flatwater serve results {first} --allow-run"
+        raise UserError("is no folder for new results", where=first, hint=hint)
     if allow_run and exists(places[0] / "flatwater.json"):
         hint = f"flatwater serve {places[0].parent} --allow-run"
         raise UserError("is a result, and no folder for new ones", where=str(places[0]), hint=hint)
