@@ -58,6 +58,8 @@ BORDERS = {
     "runner/stack/database/real/copies.py": 1,
     # The model of a dashboard, which Grafana reads.
     "serve/grafana.py": 1,
+    # The experiment of a result beside the library's, as TOML.
+    "serve/launch/difference.py": 2,
     # JSON beside a snapshot.
     "server/snapshot.py": 1,
     # A new experiment, as TOML.

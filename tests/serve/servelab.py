@@ -30,6 +30,7 @@ from flatwater.serve.launch.launcher import Launcher
 from flatwater.serve.metrics import Metrics
 from flatwater.serve.port import open_port
 from flatwater.serve.server import configured
+from flatwater.serve.stored import Stored
 from flatwater.serve.writers import Writers
 
 #: For what hangs; no test waits for it.
@@ -57,10 +58,11 @@ class Lab:
         launcher: Launcher | None = None,
         connections: int = 1000,
         viewers: int = 1000,
+        stored: Sequence[Stored] = (),
     ) -> None:
         self._socket = open_port("127.0.0.1", 0)
         self.port: int = self._socket.getsockname()[1]
-        self.catalogue = Catalogue(roots)
+        self.catalogue = Catalogue([*roots, *(one.folder for one in stored)], stored)
         self.hub = Hub(Writers(), viewers)
         access = Access("127.0.0.1", self.port, token, launcher is not None)
         app = make_app(self.catalogue, self.hub, access, launcher)

@@ -46,7 +46,7 @@ def test_one_that_was_killed_is_nowhere_under_way(
         leave(path, ago_s)
     with Lab([tmp_path]) as lab:
         wait_for(lambda: lab.ask("/").text.count("/live") == 2)
-        assert lab.ask("/").text.count(">not over<") == 2 and 'chip">running<' not in lab.ask("/").text
+        assert lab.ask("/").text.count('chip">not over<') == 2 and 'chip">running<' not in lab.ask("/").text
         assert "flatwater_runs 0\n" in lab.ask("/metrics").text
         watching_it = lab.watch(key_of(result.path))
         assert next(iter(watching_it))[1]["state"] == "stopped"

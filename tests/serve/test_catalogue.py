@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from servelab import started_run
+from servelab import started_run, write_seconds
 
 from flatwater.catalogue.find import DEPTH_MAX
 from flatwater.results.tags import change_tags
 from flatwater.serve import catalogue as catalogue_module
 from flatwater.serve import folders
-from flatwater.serve.catalogue import PAGE_ROWS, Catalogue, Query
+from flatwater.serve.app import STATUSES
+from flatwater.serve.catalogue import NOT_OVER, PAGE_ROWS, Catalogue, Query
 from flatwater.serve.folders import find_results, key_of
 from flatwater.serve.writers import Writers
 
@@ -206,3 +207,15 @@ def test_a_result_whose_manifest_is_a_link_is_left_out_with_the_reason(tmp_path:
     found = catalogue.listing(Query())
     assert not found.shown and {name for name, _ in found.left_out} == {"other", "nowhere"}
     assert all("flatwater.json is a link" in why for _, why in found.left_out)
+
+
+def test_a_run_that_was_killed_is_not_running(tmp_path: Path) -> None:
+    dead, alive = (started_run(tmp_path / name) for name in ("dead", "alive"))
+    for result in (dead, alive):
+        write_seconds(result, 0, 3)
+    for file in (dead.path / "flatwater.json", dead.cells[0].journal):
+        os.utime(file, (0, 0))
+    catalogue = Catalogue([tmp_path])
+    catalogue.listing(Query())  # what it shows is read
+    found = {status: [one.place.name for one in catalogue.listing(Query(status=status)).shown] for status in STATUSES}
+    assert {status: names for status, names in found.items() if names} == {"running": ["alive"], NOT_OVER: ["dead"]}

@@ -76,3 +76,11 @@ def test_a_damaged_journal_is_left_out(tmp_path: Path) -> None:
     with result.cells[0].journal.open("a") as handle:
         handle.write('{"time_s": 2.0, "phase": "measure", "metrics": {}, "histograms": {"read": "AAAA"}}\n')
     assert "flatwater_runs 0" in told(Metrics(), tmp_path)
+
+
+def test_all_runs_are_counted_and_the_last_ones_have_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flatwater.serve.metrics.RUNS_MAX", 2)
+    for number in range(5):
+        write_seconds(started_run(tmp_path / f"run{number}"), 0, 1)
+    text = told(Metrics(), tmp_path)
+    assert "flatwater_runs 5\n" in text and len(re.findall(r"^flatwater_throughput", text, re.MULTILINE)) == 2

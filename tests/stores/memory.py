@@ -50,6 +50,10 @@ class Memory:
         self._called("names")
         return [(key, len(one[0])) for key, one in sorted(self.objects.items()) if key.startswith(prefix)][:most]
 
+    def etags(self, prefix: str, most: int) -> dict[str, str]:
+        self._called("etags")
+        return {key: one[1] for key, one in sorted(self.objects.items())[:most] if key.startswith(prefix)}
+
     def put(self, key: str, body: Path | bytes, mark: Mark, etag: str | None) -> str:
         self._called("put")
         there = self.objects.get(key)

@@ -61,12 +61,12 @@ def verb(
     from flatwater.errors import UserError
     from flatwater.results import open_result
     from flatwater.results.collection import INDEX
-    from flatwater.results.started import read_started
+    from flatwater.results.started import IMPORTED, read_started
 
     out = folder_to_resume(result).absolute()
     together = (out / INDEX).exists()
     if not together and open_result(out).manifest.source != "run":
-        raise UserError("was imported, and not run: nothing is missing of it", where=str(result))
+        raise UserError(IMPORTED, where=str(result))
     started, place = read_started(out)
     if place is not None and not place.is_dir():
         hint = "make it again, or flatwater run EXPERIMENT --out RESULT --resume"

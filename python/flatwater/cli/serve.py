@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from flatwater.serve import Served
 
 NAME = "serve"
+TAKES = ("folders",)
 EXAMPLES = """\
 [bold]Examples[/bold]
 
@@ -19,6 +20,8 @@ flatwater serve                        the results in ./results, at http://127.0
 flatwater serve results /mnt/old --port 0     any free port
 
 ssh -L 8765:localhost:8765 db1 flatwater serve results     of another machine
+
+flatwater serve s3://bucket/results    what a bucket has
 
 flatwater serve --grafana > flatwater.json     a dashboard for Grafana
 
@@ -35,7 +38,9 @@ DEFAULT_PORT = 8765
 def verb(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DIR", help="Folders with results, or results. [dim]Default: results[/dim]"),
+        typer.Argument(
+            metavar="DIR", help="Folders with results, results, or s3://BUCKET/PREFIX. [dim]Default: results[/dim]"
+        ),
     ] = None,
     port: Annotated[
         int, typer.Option("--port", "-p", min=0, max=65535, help="Where to listen; 0 takes any free port.")
@@ -50,7 +55,8 @@ def verb(
         bool,
         typer.Option(
             "--allow-run",
-            help="A page starts experiments of the library, into the first DIR, and stops them. It takes a token.",
+            help="A page starts experiments of the library, into the first DIR, stops and resumes them. It takes "
+            "a token.",
         ),
     ] = False,
 ) -> None:
@@ -62,9 +68,9 @@ def verb(
 
     It only reads: nothing is written into a result, and nothing else of the folders is shown. Ctrl-C ends it.
 
-    With --allow-run, a page starts experiments of the library as `flatwater run` does, and stops what it started. The
-    address has a token then, which is worth a login as you. Runs under way are interrupted when the server ends, and
-    `flatwater resume` goes on with them.
+    With --allow-run, a page starts experiments of the library as `flatwater run` does, stops what it started, and goes
+    on with a run that was stopped or died. The address has a token then, which is worth a login as you. Runs under way
+    are interrupted when the server ends, and can be resumed.
     """
     if grafana:
         import json
@@ -92,7 +98,7 @@ def _make_default_folder() -> None:
 
 
 def _tell(served: Served) -> None:
-    places = ", ".join(str(root) for root in served.roots)
+    places = ", ".join(served.places)
     typer.echo(f"serving {places} at {served.url}")
     if served.reachable:
         typer.echo(

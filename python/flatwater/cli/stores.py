@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
 if TYPE_CHECKING:
+    from flatwater.results.tags import Tags
     from flatwater.stores import Address
     from flatwater.stores.upload import Upload
 
@@ -141,6 +142,34 @@ def result_place(out: Path | None, *, resume: bool) -> Iterator[Place]:
 def folder_for(address: Address) -> Path:
     """The folder here whose result is uploaded to an address: the same each time, for going on with it."""
     return Path("results") / address.scheme / address.bucket / address.prefix
+
+
+def is_stored(written: Path) -> bool:
+    """Whether an argument is the address of a store."""
+    from flatwater.stores import is_address
+
+    return is_address(written)
+
+
+def warn_of_own_tags(written: Path, tags: Tags) -> None:
+    """Tells of the folder here that was uploaded to an address and has other tags than those: uploaded again, it would
+    bring them there.
+    """
+    from flatwater.errors import UserError
+    from flatwater.results.started import shell_word
+    from flatwater.results.tags import TAGS, read_tags
+    from flatwater.stores import parse_address
+    from flatwater.stores.state import read_state
+
+    address = parse_address(written)
+    folder = folder_for(address)
+    try:
+        other = (folder / TAGS).exists() and read_tags(folder) != tags and read_state(folder, address) is not None
+    except UserError:
+        return
+    if other:
+        told = f"{shell_word(str(folder))} was uploaded there and has other tags, which it would bring there again"
+        print(f"note: {told} (flatwater resume, flatwater copy)", file=sys.stderr)
 
 
 def folder_to_resume(result: Path) -> Path:

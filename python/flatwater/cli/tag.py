@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flatwater.cli.arguments import Json
 
+if TYPE_CHECKING:
+    from flatwater.results.tags import Tags
+
 NAME = "tag"
+TAKES = ("run",)
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -21,12 +26,14 @@ EXAMPLES = """
 
   flatwater tag results/monday              what it has
 
+  flatwater tag s3://bucket/results/monday kernel=6.12
+
   flatwater ls results --tag kernel=6.12
 """
 
 
 def verb(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The result folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The result folder, or s3://BUCKET/PREFIX.")],
     tags: Annotated[
         list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Tags to set; one that is there is replaced.")
     ] = None,
@@ -40,19 +47,14 @@ def verb(
 ) -> None:
     """Give a result tags and a note, and print those that it has then.
 
-    They are kept in the result folder, in a file of their own (tags.json): what was measured is not touched. `ls`,
-    `query` and the report show them.
+    They are kept in the result, in a file of their own (tags.json): what was measured is not touched. `ls`, `query` and
+    the report show them. Two who change them at once both do.
     """
-    from flatwater.results.opening import read_manifest, require_result
-    from flatwater.results.tags import change_tags, parse_tag, read_tags
+    from flatwater.results.tags import parse_tag
 
     given = dict(parse_tag(one, one) for one in tags or ())
-    if given or removed or note is not None:
-        found = change_tags(run, given, removed or (), note)
-    else:
-        require_result(run)
-        read_manifest(run)
-        found = read_tags(run)
+    changes = bool(given or removed or note is not None)
+    found = _changed(run, given, removed or (), note) if changes else _read(run)
     if as_json:
         typer.echo(found.model_dump_json(include={"tags", "note"}))
         return
@@ -60,3 +62,30 @@ def verb(
         typer.echo(f"{name}={value}")
     if found.note:
         typer.echo(f"note: {found.note}")
+
+
+def _changed(run: Path, given: Mapping[str, str], removed: Sequence[str], note: str | None) -> Tags:
+    from flatwater.cli.stores import is_stored, warn_of_own_tags
+    from flatwater.results.tags import change_tags
+
+    if not is_stored(run):
+        return change_tags(run, given, removed, note)
+    from flatwater.stores.tagging import change_tags_at
+
+    found = change_tags_at(run, given, removed, note)
+    warn_of_own_tags(run, found)
+    return found
+
+
+def _read(run: Path) -> Tags:
+    from flatwater.cli.stores import is_stored
+    from flatwater.results.opening import read_manifest, require_result
+    from flatwater.results.tags import read_tags
+
+    if is_stored(run):
+        from flatwater.stores.tagging import tags_at
+
+        return tags_at(run)
+    require_result(run)
+    read_manifest(run)
+    return read_tags(run)

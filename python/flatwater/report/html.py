@@ -41,25 +41,28 @@ def rendered(
     scripted: bool = True,
     home: str = "",
     spans: str = "",
+    resume: str = "",
     **parts: object,
 ) -> str:
     """The page of `template` as text, with `figures` as the charts that stand before those of the cells.
 
     `scripted` is false for a page without charts: it has no script. `home` is where its link to all runs leads, if
     `flatwater serve` shows the page; `spans` is where its charts then ask for more points of the time that is looked
-    at. Without it, the page may reach nothing. `parts` is what else the template names.
+    at. Without it, the page may reach nothing. `resume` is where its button
+    sends who wants the run to go on. `parts` is what else the template names.
     """
     scripts = _scripts() if scripted else []
     return (
         environment("flatwater.report")
         .get_template(template)
         .render(
-            policy=_policy(scripts, asks=bool(spans)),
+            policy=_policy(scripts, asks=bool(spans), acts=bool(resume)),
             css=Markup(text_of("page.css")),  # noqa: S704 ours
             scripts=scripts,
             title=title,
             home=home,
             spans=spans,
+            resume=resume,
             report_data=page_data(figures),
             version=__version__,
             **parts,
@@ -72,9 +75,12 @@ def page_data(figures: Sequence[Figure] = ()) -> Markup:
     return embedded({"template": TEMPLATE, "dark": DARK, "sweep": [figure.as_json() for figure in figures]})
 
 
-def page_policy(*, scripted: bool = True, asks: bool = False) -> str:
-    """The policy of a page, as the header `Content-Security-Policy` has it; `asks` for one that has `spans`."""
-    return _policy(_scripts() if scripted else [], asks=asks)
+def page_policy(*, scripted: bool = True, asks: bool = False, acts: bool = False) -> str:
+    """The policy of a page, as the header `Content-Security-Policy` has it.
+
+    `asks` for one that has `spans`, `acts` for one with a button.
+    """
+    return _policy(_scripts() if scripted else [], asks=asks, acts=acts)
 
 
 @cache
@@ -82,11 +88,16 @@ def _scripts() -> list[Script]:
     return [_script("errors.js"), _plotly(), _script(*CHART_SCRIPTS, "page.js")]
 
 
-def _policy(scripts: list[Script], *, asks: bool) -> str:
-    """What the page may do: run these scripts, and reach nothing, or if it `asks`, the server that it came from."""
+def _policy(scripts: list[Script], *, asks: bool, acts: bool) -> str:
+    """What the page may do: run these scripts, and reach nothing, or if it `asks`, the server that it came from.
+
+    If it `acts`, its forms go there, too.
+    """
+    target = "'self'" if acts else "'none'"
     allowed = " ".join(script.source for script in scripts) or "'none'"
     return (
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "
+        f"form-action {target}; "
         f"script-src {allowed}" + ("; connect-src 'self'" if asks else "")
     )
 

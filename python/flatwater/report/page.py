@@ -61,8 +61,8 @@ def write_page(result: Result, out: Path, *, force: bool = False) -> Path:
     return out
 
 
-def render(result: Result, *, home: str = "", spans: str = "") -> str:
-    """The whole page as text; `home` and `spans` as of `rendered`."""
+def render(result: Result, *, home: str = "", spans: str = "", resume: str = "") -> str:
+    """The whole page as text; `home`, `spans` and `resume` as of `rendered`."""
     shown_cells = drawn_cells(result)
     published, shapes, differs = published_table(result), shape_table(result), contrast(result)
     tags, damaged = _tags(result)
@@ -71,6 +71,7 @@ def render(result: Result, *, home: str = "", spans: str = "") -> str:
         title=result.manifest.title or result.name,
         home=home,
         spans=spans,
+        resume=resume,
         figures=sweep_figures(result),
         result=result,
         tags=list(tags.tags.items()),

@@ -18,6 +18,8 @@ STARTED = "started.json"
 UPLOAD = "upload.json"
 #: The default executor.
 HERE = "local"
+#: Why a result is not resumed that no run made.
+IMPORTED = "was imported, and not run: nothing is missing of it"
 #: Its few options are far below this.
 _BYTES_MAX = 1 << 20
 

@@ -77,18 +77,26 @@ def change_tags(folder: Path, given: Mapping[str, str], removed: Sequence[str] =
     try:
         with _alone(folder):
             before = read_tags(folder)
-            if missing := [name for name in removed if name not in before.tags]:
-                there = ", ".join(before.tags) or "none"
-                raise UserError(
-                    f"there is no tag {missing[0]!r}", where=f"--remove {missing[0]}", hint=f"tags: {there}"
-                )
-            kept = {name: value for name, value in before.tags.items() if name not in removed}
-            after = Tags(tags=_few(kept | dict(given)), note=before.note if note is None else _short(note))
+            after = changed_tags(before, given, removed, note)
             if after != before:
-                write_atomic(folder / TAGS, after.model_dump_json(indent=1))
+                write_atomic(folder / TAGS, tags_text(after))
             return after
     except OSError as error:
         raise UserError(f"cannot write the tags: {error.strerror}", where=str(folder / TAGS)) from None
+
+
+def changed_tags(before: Tags, given: Mapping[str, str], removed: Sequence[str] = (), note: str | None = None) -> Tags:
+    """Tags with a change, as of `change_tags`. Errors: UserError."""
+    if missing := [name for name in removed if name not in before.tags]:
+        there = ", ".join(before.tags) or "none"
+        raise UserError(f"there is no tag {missing[0]!r}", where=f"--remove {missing[0]}", hint=f"tags: {there}")
+    kept = {name: value for name, value in before.tags.items() if name not in removed}
+    return Tags(tags=_few(kept | dict(given)), note=before.note if note is None else _short(note))
+
+
+def tags_text(tags: Tags) -> str:
+    """What the file of them has."""
+    return tags.model_dump_json(indent=1)
 
 
 def _few(tags: dict[str, str]) -> dict[str, str]:

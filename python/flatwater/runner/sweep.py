@@ -17,7 +17,7 @@ from flatwater.results import Cell, Result, create_result, open_result
 from flatwater.results.facts import MachineFacts
 from flatwater.results.lock import require_not_run, run_alone
 from flatwater.results.result import EARLIER
-from flatwater.results.schema import CellStatus, Manifest, now_utc
+from flatwater.results.schema import CellPlan, CellStatus, Manifest, now_utc
 from flatwater.results.started import Started, resume_command
 from flatwater.runner.agreement import judge_agreement
 from flatwater.runner.executors import Course, Executor, OnCell, make_executor
@@ -71,14 +71,14 @@ def run_experiment(
     with ExitStack() as alone:
         if resume and (out / "flatwater.json").exists():
             alone.enter_context(run_alone(out))
-        result = _reopen_result(experiment, out) if resume else None
+        result = reopen_result(experiment, out) if resume else None
         experiment = with_server_of(experiment, result.experiment) if result is not None else experiment
         if result is not None and result.manifest.status == "complete":
             gone = sum(cell.summary is None for cell in result.cells)
             if gone:
                 what = f"{out} says that it is complete, and {gone} of its {len(result.cells)} cells have no summary"
                 raise UserError(what, where="--resume", hint="put its summary.json back, or run the experiment anew")
-            reporter.note(f"{out} is complete: nothing is missing")
+            reporter.note(complete_text(out))
             return Outcome(result, "complete")
         executor = executor or make_executor()
         try:
@@ -115,7 +115,7 @@ def start_course(
     """
     if resume:
         require_not_run(out)
-    result = _reopen_result(experiment, out) if resume else None
+    result = reopen_result(experiment, out) if resume else None
     if result is not None and result.manifest.status == "complete":
         return Course(experiment, result, [], reporter, interrupt, on_cell, len(result.cells))
     if result is None:
@@ -133,7 +133,11 @@ def end_course(course: Course) -> Outcome:
     return Outcome(course.result, status, failure, course.took)
 
 
-def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
+def reopen_result(experiment: Experiment, out: Path) -> Result | None:
+    """The result of an earlier run of an experiment, open for its missing cells; None where there is none.
+
+    Errors: UserError for one of another experiment, or of another version, and for a damaged one.
+    """
     if not (out / "flatwater.json").exists():
         return None
     result = open_result(out)
@@ -144,7 +148,7 @@ def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
             where="--resume",
             hint=f"to go on with that one: {resume_command(out)}",
         )
-    if len(result.cells) != count_cells(experiment):
+    if [cell.plan for cell in result.cells] != [_as_stored(plan) for plan in _plans(experiment)]:
         raise UserError(f"{out} has not the cells of its experiment", where="--resume", hint="the result is damaged")
     if result.manifest.flatwater_version != __version__:
         raise UserError(
@@ -155,6 +159,14 @@ def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
     return result
 
 
+def _plans(experiment: Experiment) -> list[CellPlan]:
+    return [plan_cell(experiment, index) for index in range(count_cells(experiment))]
+
+
+def _as_stored(plan: CellPlan) -> CellPlan:
+    return CellPlan.model_validate_json(plan.model_dump_json())
+
+
 def _create_result(experiment: Experiment, out: Path, machine: MachineFacts, started: Started | None = None) -> Result:
     manifest = Manifest(
         name=experiment.name,
@@ -163,7 +175,7 @@ def _create_result(experiment: Experiment, out: Path, machine: MachineFacts, sta
         status="running",
         created_at=now_utc(),
         seed=experiment.seed,
-        cells=[plan_cell(experiment, index) for index in range(count_cells(experiment))],
+        cells=_plans(experiment),
     )
     return create_result(out, manifest, to_toml(experiment), machine, started=started or Started())
 
@@ -247,6 +259,11 @@ def _is_missing(cell: Cell) -> bool:
         else:
             own.replace(earlier)
     return True
+
+
+def complete_text(out: Path) -> str:
+    """That there is nothing to go on with."""
+    return f"{out} is complete: nothing is missing"
 
 
 def default_folder(experiment: Experiment) -> Path:

@@ -22,15 +22,17 @@ from flatwater.results.foreign import as_foreign
 from flatwater.results.tags import NAME_CHARACTERS_MAX, VALUE_CHARACTERS_MAX
 from flatwater.serve import documents, trends
 from flatwater.serve.answers import message, page
-from flatwater.serve.catalogue import SORTS, Catalogue, Query, alive
+from flatwater.serve.catalogue import NOT_OVER, SORTS, Catalogue, Query
 from flatwater.serve.drawn import Drawn
 from flatwater.serve.files import static
 from flatwater.serve.guard import POLICY, Access, Guard
 from flatwater.serve.hub import Hub, TooMany
 from flatwater.serve.launch.launcher import Launcher
-from flatwater.serve.launch.pages import LaunchPages, own
+from flatwater.serve.launch.pages import LaunchPages, may_resume, own
 from flatwater.serve.listed import Listed
 from flatwater.serve.metrics import CONTENT_TYPE, Metrics
+from flatwater.serve.stored import Away
+from flatwater.stores import StoreGone
 
 #: Results of one comparison at most.
 COMPARED_MAX = 12
@@ -39,7 +41,7 @@ TEXT_MAX = 200
 #: The most letters of a tag.
 TAG_MAX = NAME_CHARACTERS_MAX + 1 + VALUE_CHARACTERS_MAX
 #: Statuses and limits that can be filtered for.
-STATUSES = ("running", "complete", "interrupted", "failed")
+STATUSES = ("running", NOT_OVER, "complete", "interrupted", "failed")
 LIMITS = ("kept", "broken")
 _EVENTS = "text/event-stream"
 #: plotly sets styles of its own.
@@ -103,7 +105,7 @@ class Pages:
     async def list(self, request: Request) -> Response:
         """The list of results."""
         query = query_of(request.query_params)
-        listing = await run_in_threadpool(self._catalogue.listing, query)
+        listing = await run_in_threadpool(self._catalogue.listing, query, self._hub.writers)
 
         def page_at(number: int) -> str:
             return "?" + str(request.url.include_query_params(page=number).query)
@@ -123,19 +125,22 @@ class Pages:
 
     def _running(self, shown: Sequence[Listed]) -> set[str]:
         """The keys of those that are under way."""
-        return {one.place.key for one in alive(shown, self._hub.writers)}
+        return {one.place.key for one in self._catalogue.alive(shown, self._hub.writers)}
 
     async def report(self, request: Request) -> Response:
         """The report of a result, or of what a run has recorded so far."""
-        listed = await self._find(request.path_params["key"])
-        packed = await run_in_threadpool(self._drawn.report, listed)
-        return _packed(request, packed, page_policy(asks=True))
+        listed = await self._find_whole(request.path_params["key"])
+        resumed = listed.status in ("interrupted", "failed") and may_resume(self._launcher, listed)
+        packed = await run_in_threadpool(partial(self._drawn.report, listed, resumed=resumed))
+        return _packed(request, packed, page_policy(asks=True, acts=resumed))
 
     async def sparkline(self, request: Request) -> Response:
         """The small line of a result."""
         listed = await self._find(request.path_params["key"])
         picture = await run_in_threadpool(self._drawn.sparkline, listed)
-        headers = {"Cache-Control": "private, max-age=3600"} if listed.status != "running" else None
+        # One of a store has no line until it was opened.
+        stays = listed.status != "running" and self._catalogue.stored(listed) is None
+        headers = {"Cache-Control": "private, max-age=3600"} if stays else None
         return Response(picture, media_type="image/svg+xml", headers=headers)
 
     async def compare(self, request: Request) -> Response:
@@ -143,7 +148,7 @@ class Pages:
         keys = list(dict.fromkeys(request.query_params.getlist("run")))
         if not 2 <= len(keys) <= COMPARED_MAX:
             return message(400, f"Choose two results or more to compare, and at most {COMPARED_MAX}.")
-        found = [await self._find(key) for key in keys]
+        found = [await self._find_whole(key) for key in keys]
         packed = await run_in_threadpool(self._drawn.comparison, found)
         return _packed(request, packed, page_policy())
 
@@ -152,7 +157,7 @@ class Pages:
         keys = list(dict.fromkeys(request.query_params.getlist("run")))
         if not 1 <= len(keys) <= COMPARED_MAX:
             return message(400, f"Choose at least one result, and at most {COMPARED_MAX}.")
-        found = [await self._find(key) for key in keys]
+        found = [await self._find_whole(key) for key in keys]
         packed = await run_in_threadpool(self._drawn.document, "cost", documents.cost, found)
         return _packed(request, packed, page_policy())
 
@@ -180,15 +185,24 @@ class Pages:
     async def live(self, request: Request) -> Response:
         """The page of a run under way."""
         listed = await self._find(request.path_params["key"])
-        if listed.status != "running":
+        if listed.status != "running" or self._catalogue.stored(listed) is not None:
             # Nothing more comes: whoever loads the page again is led to what there is.
             return RedirectResponse(f"/run/{listed.place.key}", 303)
-        child = own(self._launcher, listed.place.key)
-        return page("live.html", _LIVE_POLICY, listed=listed, data=page_data(), scripts=CHART_SCRIPTS, child=child)
+        return page(
+            "live.html",
+            _LIVE_POLICY,
+            listed=listed,
+            data=page_data(),
+            scripts=CHART_SCRIPTS,
+            child=own(self._launcher, listed.place.key),
+            may_resume=may_resume(self._launcher, listed),
+        )
 
     async def events(self, request: Request) -> Response:
         """What a run records, as server-sent events."""
         listed = await self._find(request.path_params["key"])
+        if self._catalogue.stored(listed) is not None:
+            raise NotServed("A store has no seconds of a run under way: its report has what was uploaded.")
         if request.method == "HEAD":
             return Response(media_type=_EVENTS)
         messages = await self._hub.messages(listed.place.key, listed.place.path)
@@ -196,7 +210,7 @@ class Pages:
 
     async def span(self, request: Request) -> Response:
         """The lines of the time that a viewer looks at: of the cell under way as it is watched, else of the result."""
-        listed = await self._find(request.path_params["key"])
+        listed = await self._find_whole(request.path_params["key"])
         asked = span_of(request.query_params)
         if asked is None:
             return message(400, "A span is a cell and two times in seconds, from the earlier to the later.")
@@ -218,6 +232,14 @@ class Pages:
         if found is None:
             raise NotServed("This result is not here (any more), or cannot be read: the list says why.")
         return found
+
+    async def _find_whole(self, key: str) -> Listed:
+        """A result with all its files here. Errors: FlatwaterError where a store does not give them."""
+        listed = await self._find(key)
+        stored = self._catalogue.stored(listed)
+        if stored is not None:
+            await stored.fetch_whole(listed.place.path)
+        return listed
 
 
 class NotServed(FlatwaterError):
@@ -262,7 +284,7 @@ def _is_number(text: str) -> bool:
 def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, FlatwaterError)
     hint = f" ({error.hint})" if error.hint else ""
-    status = {NotServed: 404, TooMany: 503}.get(type(error), 500)
+    status = {NotServed: 404, TooMany: 503, StoreGone: 503, Away: 503}.get(type(error), 500)
     return message(status, f"{error.what}{hint}")
 
 

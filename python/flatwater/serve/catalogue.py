@@ -14,6 +14,7 @@ from flatwater.results.foreign import as_foreign
 from flatwater.serve.alive import why_alive
 from flatwater.serve.folders import Place, find_results, why_unseen
 from flatwater.serve.listed import Listed, read_listed
+from flatwater.serve.stored import Stored
 from flatwater.serve.writers import Writers
 
 #: Results of one page of the list.
@@ -26,6 +27,8 @@ LEFT_OUT_SHOWN = 20
 WHY_MAX = 300
 #: Tags that can be chosen; a search finds each.
 TAGS_SHOWN = 100
+#: What a run is called that says it runs, and that nobody is seen to run.
+NOT_OVER = "not over"
 SORTS = ("newest", "name", "mean")
 
 
@@ -44,10 +47,13 @@ class Query:
     page: int = 1
 
     def matches(self, one: Listed) -> bool:
-        """Whether a result is asked for: all words of the text, in any order, and each choice."""
+        """Whether a result is asked for: all words of the text, in any order, and each choice.
+
+        Of one that says it runs, this does not look whether it does.
+        """
         return (
             (not self.verdict or self.verdict in one.verdicts)
-            and (not self.status or self.status == one.status)
+            and (not self.status or one.status == ("running" if self.status == NOT_OVER else self.status))
             and (not self.limits or (bool(one.limits) and (self.limits == "kept") == (one.kept == one.limits)))
             and (not self.tag or self.tag in one.tag_texts)
             and all(word in one.words for word in self.text.casefold().split())
@@ -78,8 +84,10 @@ class Listing:
 class Catalogue:
     """The results in some folders. All methods may be called from any thread."""
 
-    def __init__(self, roots: Sequence[Path]) -> None:
+    def __init__(self, roots: Sequence[Path], stored: Sequence[Stored] = ()) -> None:
+        """`stored` are those of the roots that stand for addresses of a store."""
         self.roots = [root.absolute() for root in roots]
+        self._stored = stored
         self._lock = threading.Lock()
         self._looking = threading.Lock()
         self._places: dict[str, Place] = {}
@@ -104,6 +112,8 @@ class Catalogue:
         with self._looking:
             if time.monotonic() - self._looked_s < FRESH_S:
                 return
+            for one in self._stored:
+                one.look()
             places = {place.key: place for place in find_results(self.roots)}
             with self._lock:
                 self._places = places
@@ -122,7 +132,16 @@ class Catalogue:
 
     def running(self, writers: Writers) -> list[Listed]:
         """The runs under way, the one that began last first."""
-        return _sorted(alive(self.read()[0], writers), "newest")
+        return _sorted(self.alive(self.read()[0], writers), "newest")
+
+    def alive(self, listed: Iterable[Listed], writers: Writers) -> Iterator[Listed]:
+        """Those that are under way. Of those in a store nobody knows it: only cells that are over are uploaded."""
+        own = (one for one in listed if one.status == "running" and self.stored(one) is None)
+        return (one for one in own if why_alive(one.place.path, writers))
+
+    def stored(self, listed: Listed) -> Stored | None:
+        """The store that a result is in; None for one of this machine."""
+        return next((one for one in self._stored if one.has(listed.place.path)), None)
 
     def read(self) -> tuple[list[Listed], int]:
         """Everything that was read so far, and how many are still to be read, in the background."""
@@ -136,8 +155,11 @@ class Catalogue:
         with self._lock:
             return list(self._read.values())
 
-    def listing(self, query: Query) -> Listing:
-        """A page of the list. What it shows is read at once; the rest is read in the background."""
+    def listing(self, query: Query, writers: Writers | None = None) -> Listing:
+        """A page of the list. What it shows is read at once; the rest is read in the background.
+
+        `writers` tell which runs are under way, if the query asks for that.
+        """
         self.refresh()
         plain = query == Query(sort="newest", page=query.page)
         if plain:
@@ -145,22 +167,31 @@ class Catalogue:
             for place in self._newest()[: query.page * PAGE_ROWS][-PAGE_ROWS:]:
                 self._one(place)
         listed = self._all()
-        found = _sorted((one for one in listed if query.matches(one)), query.sort)
+        matching = [one for one in listed if query.matches(one)]
+        if query.status in ("running", NOT_OVER):
+            under_way = {one.place.key for one in self.alive(matching, writers or Writers())}
+            matching = [one for one in matching if (one.place.key in under_way) == (query.status == "running")]
+        found = _sorted(matching, query.sort)
         with self._lock:
             left_out = sorted((place.name, why) for place, why in self._left_out.values())
+            refused = len(left_out)
+            left_out += [told for one in self._stored for told in one.left_out]
             total = len(self._places)
         pages = max(1, -(-len(found) // PAGE_ROWS))
         page = min(max(1, query.page), pages)
         return Listing(
             shown=found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS],
             matching=len(found),
-            total=total - len(left_out),
+            total=total - refused,
             page=page,
             pages=pages,
-            unread=max(0, total - len(listed) - len(left_out)),
+            unread=max(0, total - len(listed) - refused),
             left_out=left_out[:LEFT_OUT_SHOWN],
             left_out_count=len(left_out),
-            unseen=[(str(root), why) for root in self.roots if (why := why_unseen(root))],
+            unseen=[
+                *((str(one.address), one.why) for one in self._stored if one.why),
+                *((str(root), why) for root in self.roots if (why := why_unseen(root))),
+            ],
             verdicts=sorted({word for one in listed for word in one.verdicts}),
             tags=_tags(listed, query.tag),
         )
@@ -210,11 +241,6 @@ class Catalogue:
                 self._one(place)
             # Nothing is looked through while nobody asks: a run may be measured beside.
             self._wake.wait()
-
-
-def alive(listed: Iterable[Listed], writers: Writers) -> Iterator[Listed]:
-    """Those that are under way."""
-    return (one for one in listed if one.status == "running" and why_alive(one.place.path, writers))
 
 
 def _same(place: Place | None, known: Place) -> bool:

@@ -43,14 +43,20 @@ class Drawn:
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def report(self, listed: Listed) -> bytes:
-        """The report of a result, compressed by gzip. Errors: FlatwaterError."""
-        name = ("report", listed.place.key, listed.place.stamp)
+    def report(self, listed: Listed, *, resumed: bool = False) -> bytes:
+        """The report of a result, compressed by gzip; `resumed`: with a button to go on with it.
+
+        Errors: FlatwaterError.
+        """
+        name = (f"report, {resumed}", listed.place.key, listed.place.stamp)
         found = self._get(name)
         if found is None:
             with self._drawing:
                 spans = f"/run/{listed.place.key}/span"
-                found = self._get(name) or _packed(render(open_result(listed.place.path), home="/", spans=spans))
+                resume = f"/run/{listed.place.key}/resume" if resumed else ""
+                found = self._get(name) or _packed(
+                    render(open_result(listed.place.path), home="/", spans=spans, resume=resume)
+                )
             if listed.status != "running":
                 self._keep(name, found)
         return found

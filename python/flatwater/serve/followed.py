@@ -137,6 +137,10 @@ class Followed:
             throughput, interval_s, self.unit, completed=completed, in_flight=in_flight, oldest_us=oldest_us
         ).text
 
+    def unfinished(self, state: State) -> bool:
+        """Whether it has stopped, and cells are missing."""
+        return state.word == "stopped" or (self.over and self.status != "complete")
+
     def state(self) -> State:
         """How the run stands."""
         if self.over:

@@ -108,15 +108,19 @@ class Metrics:
         self._runs: dict[str, _Run] = {}
 
     def text(self, running: Sequence[Place]) -> str:
-        """The runs under way. One that cannot be read is left out."""
+        """The runs under way. One that cannot be read is left out.
+
+        The first `RUNS_MAX` have figures; all are counted.
+        """
         with self._lock:
             now = time.monotonic()
+            more = max(0, len(running) - RUNS_MAX)
             found = [(one, run) for one in running[:RUNS_MAX] if (run := self._follow(one)) is not None]
             for key, run in list(self._runs.items()):
                 if now - run.asked_s > KEPT_S:
                     run.close()
                     del self._runs[key]
-            return "".join(f"{line}\n" for line in _lines(found))
+            return "".join(f"{line}\n" for line in _lines(found, more))
 
     def _follow(self, one: Place) -> _Run | None:
         key = one.key
@@ -136,9 +140,9 @@ class Metrics:
         return run
 
 
-def _lines(found: Sequence[tuple[Place, _Run]]) -> Iterator[str]:
+def _lines(found: Sequence[tuple[Place, _Run]], more: int) -> Iterator[str]:
     for one in FAMILIES:
-        samples = list(_samples(one, found))
+        samples = list(_samples(one, found, more))
         if not samples:
             continue
         yield f"# TYPE {one.name} {one.type}"
@@ -149,9 +153,9 @@ def _lines(found: Sequence[tuple[Place, _Run]]) -> Iterator[str]:
     yield "# EOF"
 
 
-def _samples(one: Family, found: Sequence[tuple[Place, _Run]]) -> Iterator[str]:
+def _samples(one: Family, found: Sequence[tuple[Place, _Run]], more: int) -> Iterator[str]:
     if one.short == "runs":
-        yield f"{one.name} {len(found)}"
+        yield f"{one.name} {len(found) + more}"
     for place, run in found:
         if one.type == "histogram" and run.latency.count():
             yield from _histogram(one.name, _labels(place, run), run)

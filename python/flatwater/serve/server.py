@@ -11,7 +11,8 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +30,10 @@ from flatwater.serve.hub import Hub
 from flatwater.serve.launch.child import Child
 from flatwater.serve.launch.launcher import Launcher
 from flatwater.serve.port import is_loopback, open_port
+from flatwater.serve.stored import Stored
 from flatwater.serve.writers import Writers
 from flatwater.spelling import guessed_path
+from flatwater.stores import is_address, parse_address
 
 #: Seconds that answers under way have when the server ends.
 ENDING_S = 1
@@ -48,7 +51,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Served:
     """What is served, and where."""
 
-    roots: Sequence[Path]
+    places: Sequence[str]
     url: str
     #: Whether other machines reach it.
     reachable: bool
@@ -57,23 +60,47 @@ class Served:
 
 
 def serve(
-    roots: Sequence[Path], host: str, port: int, tell: Callable[[Served], None], *, allow_run: bool = False
+    places: Sequence[Path], host: str, port: int, tell: Callable[[Served], None], *, allow_run: bool = False
 ) -> None:
-    """Serves the results below `roots` until Ctrl-C, SIGTERM or SIGHUP. `tell` is called once it answers.
+    """Serves the results below `places` (folders, or addresses of a store) until Ctrl-C, SIGTERM or SIGHUP.
+
+    `tell` is called once it answers.
 
     On a host that others reach, and with `allow_run`, a token is made, and is in the url. With `allow_run`, runs can be
     started into the first of the roots; those under way are interrupted at the end, and waited for.
 
-    Errors: UserError for a folder that is none, a host that is not this machine's, or a port that is taken; with
-    `allow_run`, for a result where a folder for new ones is meant.
+    Errors: UserError for a folder that is none, a store that refuses, a host that is not this machine's, or a port that
+    is taken; with `allow_run`, for a result or a store where a folder for new results is meant. StoreGone.
     """
-    for root in roots:
-        if not root.is_dir():
-            hint = guessed_path(root) or "a folder with results: flatwater serve DIR"
-            raise UserError("no such folder", where=str(root), hint=hint)
-    if allow_run and exists(roots[0] / "flatwater.json"):
-        hint = f"flatwater serve {roots[0].parent} --allow-run"
-        raise UserError("is a result, and no folder for new ones", where=str(roots[0]), hint=hint)
+    for place in places:
+        if not is_address(place) and not place.is_dir():
+            hint = guessed_path(place) or "a folder with results: flatwater serve DIR"
+            raise UserError("no such folder", where=str(place), hint=hint)
+    if allow_run and is_address(places[0]):
+        first = str(parse_address(places[0]))
+        hint = f"flatwater serve results {first} --allow-run"
+        raise UserError("is no folder for new results", where=first, hint=hint)
+    if allow_run and exists(places[0] / "flatwater.json"):
+        hint = f"flatwater serve {places[0].parent} --allow-run"
+        raise UserError("is a result, and no folder for new ones", where=str(places[0]), hint=hint)
+    with ExitStack() as closing:
+        stored = {place: Stored(parse_address(place)) for place in places if is_address(place)}
+        for one in stored.values():
+            closing.callback(one.close)
+            one.require()
+        _serve_folders(places, stored, host, port, tell, allow_run=allow_run)
+
+
+def _serve_folders(
+    places: Sequence[Path],
+    stored: Mapping[Path, Stored],
+    host: str,
+    port: int,
+    tell: Callable[[Served], None],
+    *,
+    allow_run: bool,
+) -> None:
+    roots = [stored[place].folder if place in stored else place for place in places]
     # Before the server stands back and takes more files: its runs are as those of a terminal.
     launcher = Launcher(roots[0]) if allow_run else None
     connections = connections_max(_allow_many_files())
@@ -86,8 +113,10 @@ def serve(
         # A name that leads to this machine only is not answered to: whoever gave it may let it lead elsewhere.
         access = Access(host if reachable or host == "localhost" else address, number, token, allow_run)
         url = url_of(access) + (f"?token={token}" if token is not None else "")
-        served = Served(roots, url, reachable, allow_run)
-        asyncio.run(_serve(opened, access, Catalogue(roots), launcher, connections, lambda: tell(served)))
+        named = [str(stored[place].address) if place in stored else str(place) for place in places]
+        served = Served(named, url, reachable, allow_run)
+        catalogue = Catalogue(roots, list(stored.values()))
+        asyncio.run(_serve(opened, access, catalogue, launcher, connections, lambda: tell(served)))
 
 
 def _allow_many_files() -> int:

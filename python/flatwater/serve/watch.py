@@ -124,6 +124,7 @@ class Watch:
                 "cell": tail.index if tail else None,
                 "state": state.word,
                 "told": state.told,
+                "unfinished": self._run.unfinished(state),
                 "place": self._run.place,
                 "verdict": self._run.verdict,
                 "tiles": tiles(tail, drawn.recorded.unit if drawn is not None else "") if tail else [],

@@ -10,6 +10,7 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.results.create import make_folders, undo
 from flatwater.results.started import UPLOAD, shell_word
+from flatwater.results.tags import TAGS
 from flatwater.stores.address import Address
 from flatwater.stores.fetch import fetch_new
 from flatwater.stores.index import BYTES_MAX, Entry, Index, read_index, word
@@ -20,6 +21,8 @@ from flatwater.stores.store import Mark, Store, Taken
 
 #: So many names tell what is in the way.
 _NAMED = 3
+#: So often is the list written again because somebody has changed tags just then.
+_TRIES = 5
 
 
 @dataclass
@@ -60,12 +63,31 @@ class Claim:
         """Errors: UserError if another call has the place by now; StoreGone."""
         found = self.store.head(self.address.key(UPLOADED))
         if found is None or found.etag != self.etag:
-            raise _lost(self.address)
+            self._take_tags()
 
     def write(self) -> None:
-        """Writes the list, if nobody else did so since. Errors: UserError, StoreGone."""
-        self.etag = _put(self.store, self.address, self.index, self.etag)
-        self.changed = False
+        """Writes the list, if no other call has the place since. Errors: UserError, StoreGone."""
+        for _ in range(_TRIES):
+            try:
+                self.etag = _put(self.store, self.address, self.index, self.etag)
+            except Lost:
+                self._take_tags()
+            else:
+                self.changed = False
+                return
+        raise Lost(self.address)
+
+    def _take_tags(self) -> None:
+        """Takes over what `flatwater tag` of the address has listed meanwhile: it leaves the place to its holder.
+
+        Errors: UserError if another call has the place; StoreGone.
+        """
+        there = read_index(self.store, self.address)
+        if there is None or (there[0].run, there[0].holder) != (self.index.run, self.index.holder):
+            raise Lost(self.address)
+        tags = {name: entry for name, entry in there[0].files.items() if name.rpartition("/")[2] == TAGS}
+        self.index.files.update(tags)
+        self.etag = there[1]
 
     def release(self) -> None:
         """Takes it back, if nothing came of it. Errors: UserError, StoreGone."""
@@ -147,13 +169,17 @@ def _put(store: Store, address: Address, index: Index, etag: str | None) -> str:
         found = store.read(key, BYTES_MAX)
         made = found[1] if found is not None else ""
     if found is None or found[0] != body:
-        raise _lost(address)
+        raise Lost(address)
     return made
 
 
-def _lost(address: Address) -> UserError:
-    hint = "nothing of the other was overwritten; `flatwater resume` goes on with that one"
-    return UserError("another run has the place, or another call goes on with this one", where=str(address), hint=hint)
+class Lost(UserError):
+    """Another one has the place."""
+
+    def __init__(self, address: Address) -> None:
+        hint = "nothing of the other was overwritten; `flatwater resume` goes on with that one"
+        what = "another run has the place, or another call goes on with this one"
+        super().__init__(what, where=str(address), hint=hint)
 
 
 def _require_outside(store: Store, address: Address) -> None:

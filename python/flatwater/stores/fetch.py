@@ -13,11 +13,13 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import FOLDER_FLAGS, publish, write_atomic
 from flatwater.results.create import FULL, make_folders
 from flatwater.results.digests import DIGESTS
+from flatwater.results.stored import FILE_BYTES_MAX
+from flatwater.results.tags import TAGS
 from flatwater.stores.address import Address
 from flatwater.stores.index import Index, read_index
 from flatwater.stores.names import order
 from flatwater.stores.state import State, write_state
-from flatwater.stores.store import Missing, Store
+from flatwater.stores.store import Mark, Missing, Store
 
 #: A writer may be at work: so often is the list read again when a file is not the one that it lists.
 TRIES = 3
@@ -62,8 +64,7 @@ def fetch_files(
     for _ in range(TRIES):
         wrong = None
         for name in sorted(filter(wanted, index.files), key=order):
-            entry = index.files[name]
-            if (wrong := _fetch(store, address, name, entry.sha256, entry.size, folder)) is not None:
+            if (wrong := _fetch(store, address, name, index, folder)) is not None:
                 break
         if wrong is None:
             return index
@@ -75,15 +76,30 @@ def fetch_files(
     raise UserError("is being written all the time", where=str(address), hint="wait for the end of its run")
 
 
-def _fetch(store: Store, address: Address, name: str, sha256: str, size: int, folder: Path) -> str | None:
+def _fetch(store: Store, address: Address, name: str, index: Index, folder: Path) -> str | None:
     """Fetches a file; what is wrong with it, and then it is not kept."""
+    entry = index.files[name]
     try:
-        write_file(folder, name, _checked(store.pieces(address.key(name)), sha256, size))
+        write_file(folder, name, _checked(store.pieces(address.key(name)), entry.sha256, entry.size))
     except _DamagedError as error:
-        return str(error)
+        tags = read_tags_object(store, address.key(name), index.run) if name.rpartition("/")[2] == TAGS else None
+        if tags is None:
+            return str(error)
+        write_file(folder, name, iter([tags[0]]))
     except Missing:
         return "it is not there"
     return None
+
+
+def read_tags_object(store: Store, key: str, run: str) -> tuple[bytes, str] | None:
+    """The tags of a run and their etag, also if they are newer than the list: who changes tags lists them afterwards.
+
+    None where no whole ones of this run are there. Errors: UserError, StoreGone.
+    """
+    found, told = store.read(key, FILE_BYTES_MAX), store.head(key)
+    if found is None or told is None or told.etag != found[1] or told.mark is None:
+        return None
+    return found if told.mark == Mark(run, hashlib.sha256(found[0]).hexdigest()) else None
 
 
 class _DamagedError(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,8 +54,8 @@ def local_copy(path: Path | str, wanted: Callable[[str], bool] = lambda _: True,
     atexit.register(shutil.rmtree, top, ignore_errors=True)
     try:
         mirror.folder.mkdir()
-        if not _fetch_result(store, address, mirror.folder, mirror.left_out, wanted):
-            found = _results_below(store, address, mirror.left_out)
+        if not fetch_result(store, address, mirror.folder, mirror.left_out, wanted):
+            found = results_among((key for key, _ in _listed(store, address)), address, mirror.left_out)
             if not several or not found:
                 raise _no_result(address, found)
             for name in found:
@@ -101,14 +101,14 @@ def _fetch_one_of_several(store: Store, mirror: Mirror, name: str, wanted: Calla
     address = mirror.address.below(name)
     try:
         (mirror.folder / name).mkdir(parents=True, exist_ok=True)
-        _fetch_result(store, address, mirror.folder / name, mirror.left_out, wanted)
+        fetch_result(store, address, mirror.folder / name, mirror.left_out, wanted)
     except UserError as error:
         mirror.left_out[str(address)] = error.what
         for manifest in (_MANIFEST, INDEX):
             (mirror.folder / name / manifest).unlink(missing_ok=True)
 
 
-def _fetch_result(
+def fetch_result(
     store: Store, address: Address, folder: Path, left_out: dict[str, str], wanted: Callable[[str], bool]
 ) -> bool:
     """Fetches the result at an address, if there is one there: whether there is."""
@@ -141,11 +141,11 @@ def _fetch_unlisted(store: Store, address: Address, name: str, size: int, folder
         raise UserError(f"{name} has {size:,} B, and {there:,} B came", where=str(address), hint="try again")
 
 
-def _results_below(store: Store, address: Address, left_out: dict[str, str]) -> list[str]:
-    """The results below an address, as names relative to it; a result is not searched for others."""
+def results_among(keys: Iterable[str], address: Address, left_out: dict[str, str]) -> list[str]:
+    """The results among the objects below an address, as names relative to it; none is searched for others."""
     begin = len(address.key(""))
     heads = set()
-    for key, _ in _listed(store, address):
+    for key in keys:
         name, _, file = key[begin:].rpartition("/")
         if file not in (UPLOADED, _MANIFEST, INDEX):
             continue
@@ -158,10 +158,15 @@ def _results_below(store: Store, address: Address, left_out: dict[str, str]) -> 
 
 def _listed(store: Store, address: Address) -> list[tuple[str, int]]:
     found = store.names(address.key("") if address.prefix else "", OBJECTS_MAX)
+    require_few(found, address)
+    return found
+
+
+def require_few(found: Sized, address: Address) -> None:
+    """Errors: UserError for more objects than are looked through."""
     if len(found) >= OBJECTS_MAX:
         what = f"more than {OBJECTS_MAX:,} objects are below it"
         raise UserError(what, where=str(address), hint="give an address that is nearer to the results")
-    return found
 
 
 def _no_result(address: Address, found: list[str]) -> UserError:

@@ -104,12 +104,18 @@ class S3:
 
     def names(self, prefix: str, most: int) -> list[tuple[str, int]]:
         """See `Store`."""
+        return [(one["Key"], int(one["Size"])) for one in self._listed(prefix, most)]
 
-        def listed() -> list[tuple[str, int]]:
-            found: list[tuple[str, int]] = []
+    def etags(self, prefix: str, most: int) -> dict[str, str]:
+        """See `Store`."""
+        return {one["Key"]: str(one["ETag"]) for one in self._listed(prefix, most)}
+
+    def _listed(self, prefix: str, most: int) -> list[Any]:
+        def listed() -> list[Any]:
+            found: list[Any] = []
             pages = self._client.get_paginator("list_objects_v2")
             for page in pages.paginate(Bucket=self._bucket, Prefix=prefix, PaginationConfig={"MaxItems": most}):
-                found += [(one["Key"], int(one["Size"])) for one in page.get("Contents", ())]
+                found += page.get("Contents", ())
             return found
 
         return self._ask(listed)

@@ -64,6 +64,10 @@ class Store(Protocol):
         """The names that begin with the prefix, with their sizes; at most so many."""
         ...
 
+    def etags(self, prefix: str, most: int) -> dict[str, str]:
+        """The names that begin with the prefix, each with what changes when the object does; at most so many."""
+        ...
+
     def put(self, key: str, body: Path | bytes, mark: Mark, etag: str | None) -> str:
         """Makes an object as a whole, or (with an etag) replaces the object that has it; its new etag.
 

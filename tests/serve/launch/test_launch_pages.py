@@ -30,6 +30,7 @@ ADDRESSES = [
     ("/experiments/quick/start", "POST"),
     ("/started/0000000000000000", "GET"),
     ("/run/0000000000000000/stop", "POST"),
+    ("/run/0000000000000000/resume", "POST"),
 ]
 
 

@@ -49,7 +49,7 @@ def start(launcher: Launcher, name: str, *lines: str, others: Sequence[Path] = (
     wish = Wish(library_files()[name], lines)
     found, problems = checked(wish)
     assert found is not None, problems
-    under_way = [*others, *(child.folder for child in launcher.started())]
+    under_way = [*others, *(child.folder for child in launcher.started() if child.alive)]
     return launcher.start(wish, found, lambda: under_way)
 
 
@@ -65,7 +65,7 @@ def failing(launcher: Launcher, tmp_path: Path) -> Child:
     found, problems = checked(wish)
     assert found is not None, problems
     shutil.rmtree(place.parent)
-    under_way = [child.folder for child in launcher.started()]
+    under_way = [child.folder for child in launcher.started() if child.alive]
     return launcher.start(wish, found, lambda: under_way)
 
 
@@ -143,6 +143,15 @@ def test_a_run_from_elsewhere_is_not_disturbed(launcher: Launcher, tmp_path: Pat
     with pytest.raises(Busy, match="'nightly' is under way, started elsewhere"):
         start(launcher, "quick", f"storage.path={tmp_path}", *LONG, others=[Path("/elsewhere/nightly")])
     assert not launcher.started()
+
+
+def test_a_run_that_was_begun_here_and_goes_on_in_a_terminal_is_not_disturbed(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    child = failing(launcher, tmp_path)
+    child.wait()
+    with pytest.raises(Busy, match="started elsewhere"):
+        start(launcher, "quick", f"storage.path={tmp_path}", *LONG, others=[child.folder])
 
 
 def test_two_that_start_at_once_do_not_both_measure(launcher: Launcher, tmp_path: Path) -> None:

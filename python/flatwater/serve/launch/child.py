@@ -46,6 +46,8 @@ class Child:
     real: bool
     process: subprocess.Popen[bytes]
     output: IO[bytes]
+    #: The lines of `--set` that it was started with.
+    lines: tuple[str, ...] = ()
     #: It was asked to end.
     stopping: bool = False
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -106,14 +108,24 @@ def open_files() -> tuple[int, int]:
     return resource.getrlimit(resource.RLIMIT_NOFILE)
 
 
-def start(file: Path, lines: Sequence[str], folder: Path, *, title: str, real: bool, limit: tuple[int, int]) -> Child:
-    """Starts `flatwater run` of an experiment of the library into a new folder. Errors: OSError.
+def start(
+    file: Path,
+    lines: Sequence[str],
+    folder: Path,
+    *,
+    title: str,
+    real: bool,
+    limit: tuple[int, int],
+    resume: bool = False,
+) -> Child:
+    """Starts `flatwater run` of an experiment of the library into a new folder; `resume`: into that of an earlier run.
 
-    It has the priority of the thread that calls this.
+    Errors: OSError. It has the priority of the thread that calls this.
     """
     program = _PROGRAM.format(limit=limit)
     # Each line is one argument, with its option in it: no line becomes an option of its own.
     options = [f"--set={line}" for line in lines]
+    options += ["--resume"] if resume else []
     command = [sys.executable, "-P", "-c", program, "run", str(file), f"--out={folder}", *options]
     # A file, and no pipe: if this server is killed, the run goes on as it would after `nohup`.
     output = tempfile.TemporaryFile()  # noqa: SIM115 - the child's, until it is forgotten
@@ -129,4 +141,4 @@ def start(file: Path, lines: Sequence[str], folder: Path, *, title: str, real: b
     except OSError:
         output.close()
         raise
-    return Child(folder, title, real, process, output)
+    return Child(folder, title, real, process, output, tuple(lines))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.results.lock import require_not_run
 from flatwater.runner.check import Checked
 from flatwater.runner.sweep import default_folder
 from flatwater.serve.launch.child import Child, open_files, start
+from flatwater.serve.launch.resumption import Resumption
+from flatwater.serve.launch.theirs import require_nothing_leads_elsewhere
 from flatwater.serve.launch.wish import Wish
 
 #: Modelled runs at once. Each takes every core; a real run is alone.
@@ -37,27 +40,62 @@ class Launcher:
         self._starter = ThreadPoolExecutor(1, "launcher")
         self._starter.submit(lambda: None).result()
 
+    @property
+    def root(self) -> Path:
+        """Where results of runs are."""
+        return self._root
+
     def start(self, wish: Wish, checked: Checked, under_way: Callable[[], Iterable[Path]]) -> Child:
         """Starts a run. `under_way` tells of the results that are being written: these, and those of others.
 
         Errors: Busy if it would disturb a measurement or there are too many; FlatwaterError if it cannot be started.
         """
+        with self._lock:
+            return self._start(wish, checked, under_way, self._root / default_folder(checked.experiment).name)
+
+    def resume(self, resumption: Resumption, under_way: Callable[[], Iterable[Path]]) -> Child:
+        """Goes on with a run in its folder. Errors: as of `start`; UserError if it is run already."""
+        folder = resumption.folder
+        with self._lock:
+            # It may have begun since it was looked at, and says so in its folder only a moment later.
+            if (child := self._newest(folder)) is not None and child.alive:
+                raise UserError(f"process {child.process.pid} runs it already", where=str(folder))
+            require_not_run(folder)
+            require_nothing_leads_elsewhere(folder)
+            return self._start(resumption.wish, resumption.checked, under_way, folder, resume=True)
+
+    def given(self, folder: Path) -> Sequence[str]:
+        """The lines with which the last run into a folder was started here; none if none was."""
+        with self._lock:
+            child = self._newest(folder)
+        return child.lines if child is not None else ()
+
+    def _newest(self, folder: Path) -> Child | None:
+        return next((child for child in self._children[::-1] if child.folder == folder), None)
+
+    def _start(
+        self,
+        wish: Wish,
+        checked: Checked,
+        under_way: Callable[[], Iterable[Path]],
+        folder: Path,
+        *,
+        resume: bool = False,
+    ) -> Child:
         experiment = checked.experiment
         real = not experiment.in_virtual_time
-        with self._lock:
-            self._require_quiet(under_way(), real=real)
-            folder = self._root / default_folder(experiment).name
-            title = experiment.title or experiment.name
+        self._require_quiet(under_way(), real=real)
+        title = experiment.title or experiment.name
 
-            def begin() -> Child:
-                return start(wish.file, wish.lines, folder, title=title, real=real, limit=self._limit)
+        def begin() -> Child:
+            return start(wish.file, wish.lines, folder, title=title, real=real, limit=self._limit, resume=resume)
 
-            try:
-                child = self._starter.submit(begin).result()
-            except OSError as error:
-                raise FlatwaterError(f"cannot start a run: {error.strerror}") from None
-            self._children.append(child)
-            self._forget()
+        try:
+            child = self._starter.submit(begin).result()
+        except OSError as error:
+            raise FlatwaterError(f"cannot start a run: {error.strerror}") from None
+        self._children.append(child)
+        self._forget()
         return child
 
     def _require_quiet(self, under_way: Iterable[Path], *, real: bool) -> None:
@@ -67,7 +105,8 @@ class Launcher:
         measured = next((child for child in alive if child.real), None)
         if measured is not None:
             raise Busy(f"{measured.title!r} is being measured, and any other run would disturb it")
-        own = {child.folder.resolve() for child in self._children}
+        # Not those that are over: whatever writes there now was started elsewhere.
+        own = {child.folder.resolve() for child in alive}
         other = next((path for path in under_way if path not in own), None)
         if other is not None:
             raise Busy(f"{other.name!r} is under way, started elsewhere, and another run would disturb it")

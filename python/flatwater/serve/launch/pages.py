@@ -13,17 +13,21 @@ from starlette.routing import Route
 
 from flatwater.errors import UserError
 from flatwater.experiment import written_text
+from flatwater.experiment.library import library_files
 from flatwater.runner.check import Checked
 from flatwater.serve.answers import message, page
 from flatwater.serve.catalogue import Catalogue
 from flatwater.serve.launch.child import Child
 from flatwater.serve.launch.launcher import Busy, Launcher
+from flatwater.serve.launch.resumption import PlacesMissing, Problems, only_places, resumption
 from flatwater.serve.launch.shelf import Entry, Shelf
 from flatwater.serve.launch.wish import LINES_MAX, Wish, checked, problem_texts, read_wish
+from flatwater.serve.listed import Listed
 from flatwater.serve.writers import Writers
 
 #: The most bytes of a form.
 FORM_BYTES_MAX = 256 * 1024
+NO_FORM = "This is no form of flatwater's, or too long."
 _NO_SUCH = "There is no such experiment."
 #: Seconds after which the page of a run that begins looks again.
 LOOK_AGAIN_S = 1
@@ -46,6 +50,7 @@ class LaunchPages:
             Route("/experiments/{name}/start", self.start, methods=["POST"]),
             Route("/started/{key}", self.started),
             Route("/run/{key}/stop", self.stop, methods=["POST"]),
+            Route("/run/{key}/resume", self.resume, methods=["POST"]),
         ]
 
     async def experiments(self, request: Request) -> Response:
@@ -75,7 +80,7 @@ class LaunchPages:
             return message(404, _NO_SUCH)
         lines = await read_form(request)
         if lines is None:
-            return message(400, "This is no form of flatwater's, or too long.")
+            return message(400, NO_FORM)
         try:
             return await run_in_threadpool(answer, entry, read_wish(entry.path, lines))
         except UserError as error:
@@ -107,12 +112,20 @@ class LaunchPages:
         if child is None:
             return message(404, "No such run was started here.")
         # The list looks through its folders every two seconds: before that, it has no page of the run.
-        there = await run_in_threadpool(self._catalogue.find, child.key) is not None
-        if there and child.alive:
+        listed = await run_in_threadpool(self._catalogue.find, child.key)
+        if listed is not None and listed.status == "running" and child.alive:
             return RedirectResponse(f"/run/{child.key}/live", 303)
         again_s = LOOK_AGAIN_S if child.alive else None
         said = await run_in_threadpool(child.said)
-        return page("started.html", child=child, there=there, said=said, again_s=again_s)
+        unfinished = listed is not None and listed.status != "complete" and not child.alive
+        return page(
+            "started.html",
+            child=child,
+            there=listed is not None,
+            said=said,
+            again_s=again_s,
+            may_resume=unfinished and may_resume(self._launcher, listed),
+        )
 
     async def stop(self, request: Request) -> Response:
         """Asks a run that was started here to end."""
@@ -120,6 +133,37 @@ class LaunchPages:
         if not await run_in_threadpool(self._launcher.stop, key):
             return message(404, "No such run was started here, and no other one is stopped.")
         return RedirectResponse(f"/started/{key}", 303)
+
+    async def resume(self, request: Request) -> Response:
+        """Goes on with a run that was stopped or died, or says why not."""
+        listed = await run_in_threadpool(self._catalogue.find, request.path_params["key"])
+        if listed is None:
+            return message(404, "There is no such result.")
+        lines = await read_form(request)
+        if lines is None:
+            return message(400, NO_FORM)
+        return await run_in_threadpool(self._resume, listed, lines)
+
+    def _resume(self, listed: Listed, text: str) -> Response:
+        folder = listed.place.path
+        try:
+            given = only_places(read_wish(folder, text).lines)
+            known = [*given, *self._launcher.given(folder)]
+            found = resumption(folder, self._launcher.root, self._shelf, known)
+            child = self._launcher.resume(found, self._under_way)
+        except PlacesMissing as error:
+            written = text or "\n".join(dict.fromkeys(f"{field}=" for field, _ in error.places))
+            return _not_resumed(listed, 400, [error], written)
+        except Problems as error:
+            return _not_resumed(listed, 409, error.problems)
+        except UserError as error:
+            return _not_resumed(listed, 409, [error])
+        return RedirectResponse(f"/started/{child.key}", 303)
+
+
+def _not_resumed(listed: Listed, status: int, problems: Sequence[UserError], written: str | None = None) -> Response:
+    """Why a run does not go on; `written`: what there is to write so that it does."""
+    return page("resume.html", status=status, listed=listed, problems=problem_texts(problems), written=written)
 
 
 def _form(
@@ -157,6 +201,13 @@ async def read_form(request: Request) -> str | None:
         return None
     found = parse_qsl(body.decode("ascii", errors="replace"), keep_blank_values=True, errors="replace")
     return next((value for name, value in found if name == "lines"), "")
+
+
+def may_resume(launcher: Launcher | None, listed: Listed | None) -> bool:
+    """Whether the pages of a result offer to go on with its run. Whether it can, is told by who is asked for it."""
+    if launcher is None or listed is None:
+        return False
+    return launcher.root in listed.place.path.parents and listed.name in library_files()
 
 
 def own(launcher: Launcher | None, key: str) -> Child | None:

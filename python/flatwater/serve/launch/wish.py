@@ -37,7 +37,7 @@ _NO_FILES = ("database.settings.default_time_zone",)
 #: What a server's program is called, also beside another one of its kind: mysqld-debug, mysqld-5.7.
 _SERVER_NAME = re.compile(rf"(?:{'|'.join(NAMES)})(?:-debug|-?[0-9][0-9.]*)?", re.ASCII)
 #: The places of storages: directories. Nothing there that is not flatwater's is written (`overwrite` is refused).
-_PLACES = re.compile(r"(?:(?:cache\.)?storage|database\.storages\.[^.]+)\.path")
+PLACES = re.compile(r"(?:(?:cache\.)?storage|database\.storages\.[^.]+)\.path")
 #: Fields that open whatever file has the name, also one beside this server, without a slash.
 _FILES = (
     *("workload.trace", "thresholds.baseline", "cost.prices"),
@@ -69,19 +69,24 @@ def read_wish(file: Path, text: str) -> Wish:
     """
     lines = [line.strip() for line in text.splitlines()]
     lines = [line.removeprefix("--set ").strip() for line in lines if line and not line.startswith("#")]
+    return Wish(file, fitting(lines))
+
+
+def fitting(lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines. Errors: UserError for more than a run could be given."""
     if len(lines) > LINES_MAX:
         raise UserError(f"{len(lines)} lines, and a page takes {LINES_MAX}", hint="write an experiment file")
     for line in lines:
         if len(line) > LETTERS_MAX or "\0" in line:
             raise UserError("a line is too long, or no text", where=f"--set {line[:40]}...")
-    return Wish(file, tuple(lines))
+    return tuple(lines)
 
 
 def checked(wish: Wish) -> tuple[Checked | None, list[UserError]]:
     """What is known of the run, or all mistakes of the wish."""
     own = load(str(wish.file))
     # Before any file that a line names is opened: what is wrong with it would tell that it is there.
-    if refused := [*_refused(_said(wish.lines), own)]:
+    if refused := [*_refused(said_by(wish.lines), own)]:
         return None, refused
     try:
         found = check(str(wish.file), wish.lines, complete=True)
@@ -89,11 +94,17 @@ def checked(wish: Wish) -> tuple[Checked | None, list[UserError]]:
         return None, list(error.problems)
     except UserError as error:
         return None, [error]
-    refused = [*_refused(_values(found.experiment), own)]
+    refused = [*_refused(values_of(found.experiment), own)]
     if found.cells > CELLS_ASKED:
         hint = f"sweep fewer values; {_TERMINAL} with --yes"
         refused.append(UserError(f"{found.cells:,} cells, {found.cells_text}", where="sweep", hint=hint))
     return (None, refused) if refused else (found, [])
+
+
+def refused_beside_places(wish: Wish) -> list[UserError]:
+    """What no page may ask for. Places of storages are left out: nothing is looked up."""
+    beside = ((field, value) for field, value in said_by(wish.lines) if not PLACES.fullmatch(field))
+    return [*_refused(beside, load(str(wish.file)))]
 
 
 def _refused(asked: Iterator[tuple[str, Any]], own: Experiment) -> Iterator[UserError]:
@@ -102,7 +113,7 @@ def _refused(asked: Iterator[tuple[str, Any]], own: Experiment) -> Iterator[User
     Looked at is what the lines say, and then what the experiment is in the end, whichever line or sweep made it so.
     What the library's `own` file says stands.
     """
-    told, said = set(), {(field, repr(value)) for field, value in _values(own)}
+    told, said = set(), {(field, repr(value)) for field, value in values_of(own)}
     for field, value in asked:
         why = None if (field, repr(value)) in said else _why_not(field, value)
         if why is not None and field not in told:
@@ -130,7 +141,7 @@ def _why_not(field: str, value: Any) -> str | None:
     table, entry = split_open(field)
     if (table == settings.TABLE and settings.holds_statements(entry)) or _is_of(field, _STATEMENTS):
         return "statements of your own are not run from a page" if value else None
-    if _PLACES.fullmatch(field) and isinstance(value, str) and value:
+    if PLACES.fullmatch(field) and isinstance(value, str) and value:
         return None if _is_directory(value) else _NO_DIRECTORY
     free = field in _NO_FILES or field.partition(".")[0] in _WORDS
     if not isinstance(value, str) or not value or free:
@@ -152,7 +163,7 @@ def _is_of(field: str, tables: Sequence[str]) -> bool:
     return any(field == table or field.startswith(f"{table}.") for table in tables)
 
 
-def _values(experiment: Experiment) -> Iterator[tuple[str, Any]]:
+def values_of(experiment: Experiment) -> Iterator[tuple[str, Any]]:
     """Each field with each of its values."""
     yield from _flat("", experiment.model_dump(exclude={"sweep", "published", "expected"}))
     for dimension in experiment.sweep.dimensions:
@@ -161,7 +172,7 @@ def _values(experiment: Experiment) -> Iterator[tuple[str, Any]]:
                 yield from _flat(field, value)
 
 
-def _said(lines: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def said_by(lines: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Each field of the lines with each of its values, as the run would read them: also swept ones, and inline tables.
 
     A line that is no `FIELD=VALUE` has none. It is told as a mistake.

@@ -41,9 +41,11 @@
     parent.append(made);
   }
 
-  function tell(state, text) {
+  function tell(state, text, unfinished = false) {
     told.textContent = text;
     told.dataset.state = state;
+    const resume = document.getElementById("resume");
+    if (resume) resume.hidden = !unfinished;
     if (state !== "ended") return;
     document.getElementById("stop")?.remove();
     const report = document.getElementById("report");
@@ -52,7 +54,7 @@
   }
 
   function head(found) {
-    tell(found.state, found.told);
+    tell(found.state, found.told, found.unfinished);
     document.getElementById("place").textContent = found.place;
     const tiles = document.getElementById("tiles");
     tiles.replaceChildren();
@@ -121,7 +123,7 @@
         if (found.state === "ended") feed.end();
         if (found.state === "ended" && !found.figures.length) {
           // It ended while nobody looked: what was drawn stays, and otherwise the report has it.
-          if (figures.length) tell(found.state, found.told);
+          if (figures.length) tell(found.state, found.told, found.unfinished);
           else location.replace(run);
           return;
         }
