@@ -57,6 +57,13 @@ impl Generation {
         !matches!(self, Self::Master(MasterGeneration::Percona55))
     }
 
+    /// Whether a batch looks at the LSN limit with the last page of the flush list only, and each time begins there to look
+    /// for a page that it can write (buf_flush_batch of 5.1, buf_flush_flush_list_batch of 5.5). Since 5.6 each page has to be
+    /// below the limit itself.
+    pub const fn limits_batches_at_the_tail(self) -> bool {
+        matches!(self, Self::Master(_))
+    }
+
     /// Whether a page cleaner writes dirty pages, and not the master thread.
     pub const fn has_cleaner(self) -> bool {
         matches!(self, Self::Cleaner(_))

@@ -30,6 +30,11 @@ impl Pool {
         (self.oldest_lsn != Lsn::MAX).then_some(self.oldest_lsn)
     }
 
+    /// LSN of the oldest change of an instance's pages, those that are being written included; `Lsn::MAX` when none is dirty.
+    pub(in super::super) fn oldest_lsn_in(&self, instance: usize) -> Lsn {
+        self.oldest_lsns[instance]
+    }
+
     /// Sum of `now_lsn - oldest` over all dirty pages.
     pub(in super::super) fn ages_sum(&self, now_lsn: Lsn) -> u128 {
         u128::from(now_lsn.bytes()) * u128::from(self.dirty()) - self.oldest_sum

@@ -116,6 +116,9 @@ pub(super) struct Batches {
     instances: Vec<Instance>,
     /// innodb_flush_neighbors.
     neighbours: u8,
+    /// The LSN limit of a batch is for the last page of the flush list, which may be on its way, and not for the page that
+    /// is chosen.
+    limit_at_tail: bool,
 }
 
 /// Pages of one area, a bit each.
@@ -131,10 +134,10 @@ const fn bits(pages: &Range<PageNo>) -> u64 {
 const NO_PAGES: Range<PageNo> = PageNo::new(0)..PageNo::new(0);
 
 impl Batches {
-    /// No batches yet, in so many instances.
-    pub(super) fn new(instances: usize, neighbours: u8) -> Self {
+    /// No batches yet, in so many instances. `limit_at_tail`: `Generation::limits_batches_at_the_tail`.
+    pub(super) fn new(instances: usize, neighbours: u8, limit_at_tail: bool) -> Self {
         let instances = (0..instances).map(|_| Instance::default()).collect();
-        Self { batches: Slab::new(), instances, neighbours }
+        Self { batches: Slab::new(), instances, neighbours, limit_at_tail }
     }
 
     /// How many instances there are.
@@ -193,7 +196,10 @@ impl Batches {
                 Kind::Lru => pool.dirty_at_end(batch.instance, LRU_DEPTH),
                 Kind::Single(frame) => Some(frame),
                 Kind::List { limit_lsn, .. } => {
-                    pool.oldest_dirty(batch.instance).filter(|frame| pool.oldest_lsn_of(*frame) < limit_lsn)
+                    let tail_lsn = pool.oldest_lsn_in(batch.instance);
+                    pool.oldest_dirty(batch.instance).filter(|frame| {
+                        (if self.limit_at_tail { tail_lsn } else { pool.oldest_lsn_of(*frame) }) < limit_lsn
+                    })
                 }
             }?;
             // A single page goes alone, and a young page would not go along with itself.

@@ -24,7 +24,7 @@ fn pool(pages: Range<u32>, dirty: &[u32]) -> Pool {
 
 /// The pages of a batch of at most so many, as they are chosen.
 fn choose(pool: &mut Pool, neighbours: u8, kind: Kind, most: u64) -> Vec<u32> {
-    let mut batches = Batches::new(1, neighbours);
+    let mut batches = Batches::new(1, neighbours, false);
     let batch = batches.start(0, kind, most, Owner::Nobody);
     let mut chosen = Vec::new();
     while let Some(frame) = batches.next_page(batch, pool) {
@@ -64,6 +64,25 @@ fn a_batch_stops_at_its_limit_and_at_its_number() {
 }
 
 #[test]
+fn in_old_servers_the_last_page_of_the_list_stops_a_batch_and_it_stays_there_until_it_is_written() {
+    // The limit lets the first page through only. While it is on its way, younger pages go out as well.
+    let (mut pool, mut batches) = (pool(0..200, &[10, 100, 180, 190]), Batches::new(1, 0, true));
+    let limited = Kind::List { limit_lsn: Lsn::new(110), sync: true };
+    let batch = batches.start(0, limited, 3, Owner::Nobody);
+    for number in [10, 100, 180] {
+        let frame = batches.next_page(batch, &mut pool).unwrap();
+        assert_eq!(pool.page(frame), page(number));
+        batches.begin_page(batch, 0);
+        pool.begin_write(frame);
+    }
+    assert_eq!(batches.next_page(batch, &mut pool), None, "it has as many as it wants");
+    let batch = batches.start(0, limited, 3, Owner::Nobody);
+    assert!(batches.next_page(batch, &mut pool).is_some());
+    pool.end_write(pool.find(page(10)).unwrap());
+    assert_eq!(batches.next_page(batch, &mut pool), None, "the last page is over the limit now");
+}
+
+#[test]
 fn a_batch_for_free_frames_takes_old_neighbours_only() {
     // Pages enter at three eighths from the end: of 0 to 199 the first are young.
     let mut young_and_old = pool(0..200, &[]);
@@ -96,7 +115,7 @@ fn a_single_page_goes_alone() {
 
 #[test]
 fn a_batch_is_done_when_its_pages_are_in_their_places_and_synced() {
-    let mut batches = Batches::new(2, 0);
+    let mut batches = Batches::new(2, 0, false);
     let batch = batches.start(1, Kind::Lru, 9, Owner::Master);
     assert!(batches.is_under_way(1, Kind::Lru) && !batches.is_under_way(1, ALL) && !batches.is_under_way(0, Kind::Lru));
     [4, 4, 8].into_iter().for_each(|file| batches.begin_page(batch, file));
@@ -114,7 +133,7 @@ fn a_batch_is_done_when_its_pages_are_in_their_places_and_synced() {
 #[test]
 fn threads_that_want_a_frame_go_on_after_the_batch_or_a_while_after_a_vain_one() {
     let (mut host, _) = host();
-    let mut batches = Batches::new(1, 0);
+    let mut batches = Batches::new(1, 0, false);
     let thread = ThreadNo::new(3);
     for written in [true, false] {
         let batch = batches.start(0, Kind::Lru, 9, Owner::Nobody);
@@ -134,7 +153,7 @@ fn threads_that_want_a_frame_go_on_after_the_batch_or_a_while_after_a_vain_one()
 #[test]
 fn a_thread_that_waits_for_lists_sees_each_instance_without_a_batch() {
     let (mut host, _) = host();
-    let mut batches = Batches::new(3, 0);
+    let mut batches = Batches::new(3, 0, false);
     let first = batches.start(0, ALL, 9, Owner::Nobody);
     let last = batches.start(2, ALL, 9, Owner::Nobody);
     batches.wait_for_lists(ThreadNo::new(5), 0, &mut host);

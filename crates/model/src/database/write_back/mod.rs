@@ -111,7 +111,7 @@ impl WriteBack {
         let doublewrite = Doublewrite::of_server(generation, settings);
         let writer_ns = spec.cpu.write_ns * WRITER_SHARE.0 / WRITER_SHARE.1;
         Self {
-            batches: Batches::new(instances, settings.innodb_flush_neighbors),
+            batches: Batches::new(instances, settings.innodb_flush_neighbors, generation.limits_batches_at_the_tail()),
             passes: Passes::new(),
             writers: Writers::new(doublewrite, settings, instances, start),
             doublewrite,
