@@ -21,6 +21,8 @@ pub(super) enum Event {
     Tick,
     /// The pages of a writer's chunk are in it.
     Posted(WriterId),
+    /// A writer that has found its file being synced looks again.
+    SyncAgain(WriterId),
     /// The kernel's part of a writer's sync is over.
     Sync(WriterId),
     /// The commit of the file system's journal is over, for which a write to the log has waited.

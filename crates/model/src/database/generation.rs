@@ -51,10 +51,24 @@ pub enum CleanerGeneration {
 }
 
 impl Generation {
-    /// Whether a reader that looks for free pages in time waits for the batch that it starts: Percona Server's readers
-    /// only start it.
+    /// Whether a reader that looks for free pages in time waits for another thread's batch, as MySQL's does
+    /// (buf_flush_free_margin, called by buf_read_page). Percona Server's goes on (`wait` is FALSE there). The batch that it
+    /// starts itself is its own work in both.
     pub const fn readers_wait_for_margin(self) -> bool {
         !matches!(self, Self::Master(MasterGeneration::Percona55))
+    }
+
+    /// Whether those who wait for another thread's batch go on when its pages are in their places, before their files are
+    /// synced: the event no_flush is set by the last page's write (buf_flush_write_complete), and not before the batch has
+    /// chosen all its pages.
+    pub const fn waits_for_writes_only(self) -> bool {
+        matches!(self, Self::Master(_))
+    }
+
+    /// Whether a thread syncs a data file only while no other one does, and not before all writes of pages have ended
+    /// (buf_flush_sync_datafiles, fil_flush). Later servers do so, too; in the model their batches sync each by itself.
+    pub const fn syncs_files_in_turn(self) -> bool {
+        matches!(self, Self::Master(_))
     }
 
     /// Whether a batch looks at the LSN limit with the last page of the flush list only, and each time begins there to look
@@ -159,6 +173,14 @@ impl RoomRule {
     /// Whether threads wait when the log's end is too far from the last checkpoint; in others from the oldest change.
     pub const fn looks_at_checkpoint(self) -> bool {
         matches!(self, Self::AwaitCheckpoint | Self::RequestCheckpoint)
+    }
+}
+
+impl MasterGeneration {
+    /// Whether its master thread goes on without a sleep when it is over the dirty limit, or writes as much as it may
+    /// (skip_sleep of srv_master_thread): 5.1. In 5.5 it sleeps whatever it has written.
+    pub const fn skips_sleep(self) -> bool {
+        matches!(self, Self::Mysql51)
     }
 }
 

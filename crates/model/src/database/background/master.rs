@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::super::flushing::Order;
+use super::super::generation::MasterGeneration;
 use super::super::settings::Settings;
 
 /// A second.
@@ -15,8 +16,14 @@ const PAUSE_NS: u64 = 1_000_000;
 pub(in super::super) struct Master {
     io_capacity: u64,
     max_dirty_pct: f64,
+    /// `MasterGeneration::skips_sleep`.
+    skips_sleep: bool,
     /// What is to be written still, before the next round.
-    orders: VecDeque<Order>,
+    orders: VecDeque<Work>,
+    /// What is being written.
+    under_way: Option<Work>,
+    /// The next alarm is for an order that is given again, and not for a round.
+    retries: bool,
     /// When the round began, and how long it lasts at least.
     round_ns: u64,
     period_ns: u64,
@@ -25,6 +32,28 @@ pub(in super::super) struct Master {
     seconds: u32,
     ios_at_ten: u64,
     at_once: bool,
+}
+
+/// Pages that are to be written, and after how long the order is given again when another batch was in its way.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    order: Order,
+    retry_ns: Option<u64>,
+}
+
+impl Work {
+    const fn pages(pages: u64) -> Self {
+        Self { order: Order::pages(pages), retry_ns: None }
+    }
+}
+
+/// What the policy of a master thread wants.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Wish {
+    pub(in super::super) order: Order,
+    /// `Policy::retry_ns` and `Policy::period_ns`.
+    pub(in super::super) retry_ns: Option<u64>,
+    pub(in super::super) period_ns: u64,
 }
 
 /// What a round does besides writing pages.
@@ -38,11 +67,14 @@ pub(in super::super) struct Round {
 
 impl Master {
     /// The master thread of a server with these settings.
-    pub(in super::super) const fn new(settings: &Settings) -> Self {
+    pub(in super::super) const fn new(generation: MasterGeneration, settings: &Settings) -> Self {
         Self {
             io_capacity: settings.innodb_io_capacity,
             max_dirty_pct: settings.innodb_max_dirty_pages_pct,
+            skips_sleep: generation.skips_sleep(),
             orders: VecDeque::new(),
+            under_way: None,
+            retries: false,
             round_ns: 0,
             period_ns: 0,
             second_ns: 0,
@@ -52,21 +84,17 @@ impl Master {
         }
     }
 
-    /// A round begins, for which the policy wants this, and the next one after this time. `ios`: requests to devices since
-    /// the beginning.
-    pub(in super::super) fn begin_round(
-        &mut self,
-        now_ns: u64,
-        order: Order,
-        period_ns: u64,
-        dirty_pct: f64,
-        ios: u64,
-    ) -> Round {
-        // Over the dirty limit it writes io_capacity pages and sleeps for a second, whatever the policy says.
+    /// A round begins, for which the policy wants this. `ios`: requests to devices since the beginning.
+    pub(in super::super) fn begin_round(&mut self, now_ns: u64, wish: Wish, dirty_pct: f64, ios: u64) -> Round {
+        // Over the dirty limit it writes io_capacity pages, whatever the policy says. The share of dirty pages is a whole number
+        // (buf_get_modified_ratio_pct).
+        let dirty_pct = dirty_pct.floor();
         let over = dirty_pct > self.max_dirty_pct;
-        (self.round_ns, self.period_ns) = (now_ns, if over { SECOND_NS } else { period_ns });
-        self.at_once = order.at_once && !over;
-        self.orders.push_back(if over { Order::pages(self.io_capacity) } else { order });
+        (self.round_ns, self.period_ns) = (now_ns, if over { SECOND_NS } else { wish.period_ns });
+        let full = over || wish.order.pages >= self.io_capacity;
+        self.at_once = self.skips_sleep && full || wish.order.at_once && !over;
+        let Wish { order, retry_ns, .. } = wish;
+        self.orders.push_back(if over { Work::pages(self.io_capacity) } else { Work { order, retry_ns } });
         let second = now_ns - self.second_ns >= SECOND_NS;
         if second {
             self.second_ns = now_ns;
@@ -77,18 +105,34 @@ impl Master {
         if ten {
             self.seconds = 0;
             if ios - self.ios_at_ten < 2 * self.io_capacity {
-                self.orders.push_back(Order::pages(self.io_capacity));
+                self.orders.push_back(Work::pages(self.io_capacity));
             }
             self.ios_at_ten = ios;
             let pages = if dirty_pct > 70.0 { self.io_capacity } else { self.io_capacity / 10 };
-            self.orders.push_back(Order::pages(pages));
+            self.orders.push_back(Work::pages(pages));
         }
         Round { second, ten }
     }
 
     /// Takes what is written next in this round; None: nothing more.
     pub(in super::super) fn next_order(&mut self) -> Option<Order> {
-        std::iter::from_fn(|| self.orders.pop_front()).find(|order| order.pages > 0)
+        self.under_way = std::iter::from_fn(|| self.orders.pop_front()).find(|work| work.order.pages > 0);
+        self.under_way.map(|work| work.order)
+    }
+
+    /// What it was asked for is written. `skipped`: but in some instance another batch was in its way. Returns after how long
+    /// it gives the same order again; None: it goes on.
+    pub(in super::super) fn end_order(&mut self, skipped: bool) -> Option<u64> {
+        let work = self.under_way.take().filter(|_| skipped)?;
+        let retry_ns = work.retry_ns?;
+        self.orders.push_front(work);
+        self.retries = true;
+        Some(retry_ns)
+    }
+
+    /// Its alarm rang: whether it is for an order that is given again.
+    pub(in super::super) const fn take_retry(&mut self) -> bool {
+        std::mem::replace(&mut self.retries, false)
     }
 
     /// When the next round begins, after this one has ended.
@@ -100,20 +144,15 @@ impl Master {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::settings::tests::settings;
     use super::*;
 
-    fn master() -> Master {
-        Master {
-            io_capacity: 200,
-            max_dirty_pct: 75.0,
-            orders: VecDeque::new(),
-            round_ns: 0,
-            period_ns: 0,
-            second_ns: 0,
-            seconds: 0,
-            ios_at_ten: 0,
-            at_once: false,
-        }
+    fn master(generation: MasterGeneration) -> Master {
+        Master::new(generation, &settings())
+    }
+
+    fn wish(order: Order, period_ns: u64) -> Wish {
+        Wish { order, retry_ns: None, period_ns }
     }
 
     fn take(master: &mut Master) -> Vec<u64> {
@@ -122,24 +161,60 @@ mod tests {
 
     #[test]
     fn over_the_dirty_limit_it_writes_io_capacity_whatever_the_policy_says() {
-        let mut master = master();
-        let order = Order { at_once: true, ..Order::pages(7) };
-        master.begin_round(1_000, order, 100_000_000, 75.0, 0);
-        assert_eq!((take(&mut master), master.next_round_ns(5_000)), (vec![7], 5_000 + PAUSE_NS));
-        master.begin_round(1_000, order, 100_000_000, 75.1, 0);
+        let mut master = master(MasterGeneration::Mysql55);
+        let wish = wish(Order { at_once: true, ..Order::pages(7) }, 100_000_000);
+        master.begin_round(1_000, wish, 75.9, 0);
+        assert_eq!(
+            (take(&mut master), master.next_round_ns(5_000)),
+            (vec![7], 5_000 + PAUSE_NS),
+            "75 % is not over 75 %"
+        );
+        master.begin_round(1_000, wish, 76.0, 0);
         assert_eq!((take(&mut master), master.next_round_ns(5_000)), (vec![200], 1_000 + SECOND_NS));
         assert_eq!(master.next_round_ns(9 * SECOND_NS), 9 * SECOND_NS + 1, "a round that took long");
     }
 
     #[test]
+    fn in_5_1_it_does_not_sleep_when_it_writes_as_much_as_it_may() {
+        for (generation, pages, dirty_pct, sleeps) in [
+            (MasterGeneration::Mysql51, 7, 75.0, true),
+            (MasterGeneration::Mysql51, 7, 76.0, false),
+            (MasterGeneration::Mysql51, 200, 0.0, false),
+            (MasterGeneration::Mysql55, 200, 76.0, true),
+            (MasterGeneration::Percona55, 200, 76.0, true),
+        ] {
+            let mut master = master(generation);
+            master.begin_round(0, wish(Order::pages(pages), SECOND_NS), dirty_pct, 0);
+            assert_eq!(master.next_round_ns(5_000) == SECOND_NS, sleeps, "{generation:?}, {pages}, {dirty_pct}");
+        }
+    }
+
+    #[test]
+    fn an_order_that_another_batch_was_in_the_way_of_is_given_again_where_the_policy_wants_it() {
+        let mut master = master(MasterGeneration::Percona55);
+        let own = Wish { retry_ns: Some(5), ..wish(Order::pages(7), SECOND_NS) };
+        master.begin_round(0, own, 0.0, 0);
+        for _ in 0..2 {
+            assert_eq!(master.next_order(), Some(Order::pages(7)));
+            assert_eq!((master.end_order(true), master.take_retry(), master.take_retry()), (Some(5), true, false));
+        }
+        assert_eq!(master.next_order(), Some(Order::pages(7)));
+        assert_eq!((master.end_order(false), master.next_order(), master.take_retry()), (None, None, false));
+        // The order of the dirty limit is not the policy's.
+        master.begin_round(0, own, 99.0, 0);
+        assert_eq!((master.next_order(), master.end_order(true)), (Some(Order::pages(200)), None));
+    }
+
+    #[test]
     fn every_tenth_second_it_writes_more() {
-        let mut master = master();
+        let mut master = master(MasterGeneration::Mysql55);
         let mut tens = Vec::new();
         // Two rounds a second; devices are busy from the twelfth second on.
         for half in 0..50 {
             let now_ns = half * SECOND_NS / 2;
             let ios = if half < 24 { 0 } else { 100_000 * half };
-            let round = master.begin_round(now_ns, Order::pages(0), SECOND_NS / 2, 71.0 * (half / 25) as f64, ios);
+            let dirty_pct = 71.0 * (half / 25) as f64;
+            let round = master.begin_round(now_ns, wish(Order::pages(0), SECOND_NS / 2), dirty_pct, ios);
             assert_eq!(round.second, half > 0 && half % 2 == 0, "{half}");
             if round.ten {
                 tens.push((half, take(&mut master)));

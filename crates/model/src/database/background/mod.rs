@@ -9,7 +9,7 @@ mod master;
 mod rounds;
 
 pub(super) use cleaner::{Cleaner, Sight, Task};
-pub(super) use master::{Master, SECOND_NS};
+pub(super) use master::{Master, SECOND_NS, Wish};
 pub(super) use rounds::Rounds;
 
 /// The thread that writes in the background.
@@ -23,7 +23,7 @@ impl Background {
     /// The thread of a server whose log has these limits.
     pub(super) fn of_server(generation: Generation, settings: &Settings, ages: &Ages) -> Self {
         match generation {
-            Generation::Master(_) => Self::Master(Master::new(settings)),
+            Generation::Master(generation) => Self::Master(Master::new(generation, settings)),
             Generation::Cleaner(generation) => Self::Cleaner(Cleaner::new(generation, settings, ages)),
         }
     }

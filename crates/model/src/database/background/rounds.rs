@@ -32,6 +32,11 @@ impl Rounds {
         self.policy.period_ns().max(1_000_000)
     }
 
+    /// After how long the same order is given again when another batch was in its way; None: not at all.
+    pub(in super::super) fn retry_ns(&self) -> Option<u64> {
+        self.policy.retry_ns()
+    }
+
     /// What the policy wants written now; `sync`: while writers wait for room in the log.
     pub(in super::super) fn ask(
         &mut self,

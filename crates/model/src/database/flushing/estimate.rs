@@ -3,8 +3,11 @@
 use super::policy::{Order, Policy, View};
 use crate::database::ids::Lsn;
 
+/// When another batch is in its way it tries again after so long (retry_flush_batch of srv_master_thread).
+const RETRY_NS: u64 = 5_000_000;
+
 /// From a quarter of the log on: as many pages as keep the age where it is, were all dirty pages as old as their mean.
-/// It knows no innodb_io_capacity.
+/// As long as the oldest change is no further on than the redo of a loop. It knows no innodb_io_capacity.
 pub(super) struct Estimate {
     doublewrite: bool,
     lsn: Lsn,
@@ -17,6 +20,10 @@ impl Estimate {
 }
 
 impl Policy for Estimate {
+    fn retry_ns(&self) -> Option<u64> {
+        Some(RETRY_NS)
+    }
+
     fn round(&mut self, view: &View) -> Order {
         let redo = if self.lsn == Lsn::ZERO { 0 } else { view.lsn - self.lsn };
         self.lsn = view.lsn;
@@ -30,7 +37,8 @@ impl Policy for Estimate {
         let level = (u128::from(most) * u128::from(view.dirty)).saturating_sub(view.ages_sum);
         let pages = u128::from(view.dirty) * u128::from(view.dirty) * u128::from(redo) / level.max(1);
         let pages = pages.min(u128::from(view.dirty)) as u64;
-        Order { at_once: false, ..Order::pages(if self.doublewrite { pages } else { pages * 7 / 8 }) }
+        let pages = if self.doublewrite { pages } else { pages * 7 / 8 };
+        Order { limit_lsn: oldest_lsn + redo, ..Order::pages(pages) }
     }
 }
 
@@ -46,7 +54,12 @@ mod tests {
         let at = |lsn| View { ages_sum: 3_000_000_000, ..view(lsn, 1_000_000, 1000) };
         let mut policy = Estimate::new(true);
         policy.round(&at(4_900_000));
-        assert_eq!(policy.round(&at(5_000_000)).pages, 20);
+        let order = policy.round(&at(5_000_000));
+        assert_eq!(
+            (order.pages, order.limit_lsn),
+            (20, Lsn::new(1_100_000)),
+            "up to the oldest change and the redo of a loop"
+        );
         let mut policy = Estimate::new(false);
         policy.round(&at(4_900_000));
         assert_eq!(policy.round(&at(5_000_000)).pages, 17, "7/8 of it without doublewrite");

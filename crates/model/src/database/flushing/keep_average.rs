@@ -3,7 +3,8 @@
 use super::policy::{Order, Policy, View};
 use crate::database::ids::Lsn;
 
-/// In each round the pages that its redo makes due, less those that others wrote. It knows no innodb_io_capacity.
+/// In each round the pages that its redo makes due, less those that others wrote, and one; or none, if that leaves nothing
+/// due. It knows no innodb_io_capacity.
 #[derive(Default)]
 pub(super) struct KeepAverage {
     lsn: Lsn,
@@ -24,8 +25,12 @@ impl Policy for KeepAverage {
             return Order::NONE;
         };
         let due = u128::from(view.dirty) * u128::from(redo) / u128::from(view.ages.modified_async.max(1));
-        let others = view.flushed.saturating_sub(self.own);
-        let pages = (due as u64).saturating_sub(others) + 1;
+        // What the master thread writes each ten seconds counts as others'.
+        let others = view.flushed.saturating_sub(self.own.min(view.flushed_own));
+        let pages = match (due as u64).saturating_sub(others) {
+            0 => 0,
+            due => due + 1,
+        };
         self.own = pages;
         Order { pages, limit_lsn: oldest_lsn + redo, at_once: false }
     }
@@ -41,11 +46,14 @@ mod tests {
         let mut policy = KeepAverage::default();
         policy.round(&view(1_000_000, 500_000, 7000));
         // 7000 x 10,000 / 7,000,000 = 10, and one.
-        let order = policy.round(&View { flushed: 1, ..view(1_010_000, 500_000, 7000) });
+        let order = policy.round(&view(1_010_000, 500_000, 7000));
         assert_eq!((order.pages, order.limit_lsn), (11, Lsn::new(510_000)));
         // 16 were written, 11 of them by itself: others did 5.
-        let order = policy.round(&View { flushed: 16, ..view(1_020_000, 505_000, 7000) });
+        let order = policy.round(&View { flushed: 16, flushed_own: 11, ..view(1_020_000, 505_000, 7000) });
         assert_eq!((order.pages, order.limit_lsn), (6, Lsn::new(515_000)));
+        // It wanted 6 and wrote 2: others wrote 14, and nothing is left.
+        let order = policy.round(&View { flushed: 16, flushed_own: 2, ..view(1_030_000, 505_000, 7000) });
+        assert_eq!(order.pages, 0);
         assert_eq!(policy.period_ns(), 100_000_000);
     }
 }

@@ -87,6 +87,12 @@ pub trait Policy: Send {
     /// What a round writes.
     fn round(&mut self, view: &View) -> Order;
 
+    /// After how long the master thread gives the same order again when another thread's batch was in its way, ns; None: not
+    /// at all.
+    fn retry_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// What a page cleaner writes while writers wait for room in the log.
     fn sync(&mut self, view: &View) -> Order {
         Order { pages: u64::MAX, limit_lsn: view.sync_target_lsn(), at_once: true }

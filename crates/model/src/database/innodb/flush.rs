@@ -1,7 +1,7 @@
 //! What is written in the background: rounds of the master thread and of the page cleaner, and what follows when their
 //! pages, or those of a thread, are written.
 
-use super::super::background::{Background, SECOND_NS, Sight, Task};
+use super::super::background::{Background, SECOND_NS, Sight, Task, Wish};
 use super::super::events::{Alarm, Event};
 use super::super::flushing::Order;
 use super::super::ids::ThreadNo;
@@ -13,8 +13,8 @@ impl Innodb {
     pub(super) fn end_flushes(&mut self) {
         while let Some(ended) = self.write_back.next_ended(&mut self.pool, &mut self.host) {
             match ended.owner {
-                Owner::Nobody | Owner::Pass(_) => {}
-                Owner::Master => self.run_master(),
+                Owner::Pass(_) => {}
+                Owner::Master => self.end_master_batch(ended.skipped),
                 Owner::Cleaner => self.end_cleaner_stage(),
                 Owner::Checkpoint => self.log.write_checkpoint(&mut self.host),
                 Owner::Reader(thread) => self.host.wake(thread),
@@ -51,13 +51,28 @@ impl Innodb {
         write_back.start_pass(kind, each, width, owner, pool, host);
     }
 
-    /// A round of the master thread.
-    pub(super) fn begin_master_round(&mut self) {
+    /// The alarm of the master thread rang: a round begins, or an order is given again.
+    pub(super) fn wake_master(&mut self) {
+        let Background::Master(master) = &mut self.background else { return };
+        if master.take_retry() { self.run_master() } else { self.begin_master_round() }
+    }
+
+    /// What the master thread was asked for is written; `skipped`: but in some instance another batch was in its way.
+    fn end_master_batch(&mut self, skipped: bool) {
+        let Background::Master(master) = &mut self.background else { return };
+        match master.end_order(skipped) {
+            Some(retry_ns) => self.host.schedule(self.host.now_ns() + retry_ns, Event::Master),
+            None => self.run_master(),
+        }
+    }
+
+    fn begin_master_round(&mut self) {
         let dirty_pct = self.pool.dirty_pct();
-        let period_ns = self.rounds.period_ns();
+        let (retry_ns, period_ns) = (self.rounds.retry_ns(), self.rounds.period_ns());
         let order = self.ask_policy(false);
         let Background::Master(master) = &mut self.background else { return };
-        let round = master.begin_round(self.host.now_ns(), order, period_ns, dirty_pct, self.host.traffic().ios);
+        let wish = Wish { order, retry_ns, period_ns };
+        let round = master.begin_round(self.host.now_ns(), wish, dirty_pct, self.host.traffic().ios);
         if round.ten {
             self.make_checkpoint();
         }

@@ -9,10 +9,13 @@ use super::Innodb;
 /// How much of the end of the LRU list is looked at for pages that can be evicted, before more are written
 /// (BUF_LRU_FREE_SEARCH_LEN of MySQL 5.5, with read-ahead areas of 64 pages).
 pub(super) const SEARCHED: u32 = 133;
-/// How far a thread that wants a frame searches for a page that it can evict: so many pages, and a tenth of the pool more
-/// each time it comes back (buf_LRU_free_from_common_LRU_list).
-const SEARCH_FIRST: u32 = 100;
+/// How far a thread of a server without a page cleaner searches for a page that it can evict: so many pages, and a tenth of
+/// the pool for each time that it does (buf_LRU_free_from_common_LRU_list; the first search is number 1).
+const SEARCH_LEAST: u32 = 100;
 const SEARCH_MORE: u32 = 10;
+/// After so many searches it sleeps before each further one, ns (buf_LRU_get_free_block: n_iterations > 10).
+const SEARCHES_OLD: u32 = 10;
+const SLEEP_OLD_NS: u64 = 500_000_000;
 /// Pages at the end of the LRU list that should be free or clean; and how many more are written when they are not
 /// (BUF_FLUSH_FREE_BLOCK_MARGIN and BUF_FLUSH_EXTRA_MARGIN).
 const MARGIN: u32 = 69;
@@ -47,20 +50,28 @@ impl Innodb {
         self.pool.admit(page, reading)
     }
 
-    /// No frame is free. True: one is now. False: the thread waits for a batch.
+    /// No frame is free, in a server without a page cleaner (buf_LRU_get_free_block). True: one is now. False: the thread
+    /// writes pages itself, or it waits for those of another thread's batch, or it sleeps.
     fn find_frame(&mut self, thread: ThreadNo, instance: usize) -> bool {
         let size = self.pool.size() / self.pool.instances() as u64;
-        let pages = SEARCH_FIRST + self.threads.get(thread).searches() * (size as u32 / SEARCH_MORE);
-        if self.pool.evict_one(instance, pages) {
+        let number = self.threads.get(thread).searches() + 1;
+        let tenths = number.min(SEARCH_MORE);
+        if self.pool.evict_one(instance, SEARCH_LEAST + tenths * (size as u32 / SEARCH_MORE)) {
             return true;
         }
-        self.threads.get(thread).search_further(SEARCH_MORE);
+        self.threads.get(thread).search_further(u32::MAX);
+        // It sleeps after it has written or waited, and not in place of that.
+        if number > SEARCHES_OLD && number.is_multiple_of(2) {
+            self.host.schedule(self.host.now_ns() + SLEEP_OLD_NS, Event::Ready(thread));
+            return false;
+        }
         self.threads.note_frame_wait();
         let Self { write_back, pool, host, .. } = self;
-        write_back.wait_for_free(thread, instance);
-        if !write_back.is_freeing(instance) {
+        if write_back.is_freeing(instance) {
+            write_back.wait_for_free(thread, instance);
+        } else {
             let pages = u64::from(MARGIN + MARGIN_EXTRA);
-            write_back.start_batch(instance, Kind::Lru, pages, Owner::Nobody, pool, host);
+            write_back.start_batch(instance, Kind::Lru, pages, Owner::Reader(thread), pool, host);
         }
         false
     }
@@ -139,8 +150,8 @@ impl Innodb {
         }
     }
 
-    /// After a read: sees to it that the next ones in its instance find a page to evict (buf_flush_free_margin). True: the
-    /// thread waits.
+    /// After a read: sees to it that the next ones in its instance find a page to evict (buf_read_page,
+    /// buf_flush_free_margin). A thread that finds too few writes them itself, if nobody else does. True: it waits.
     pub(super) fn make_margin(&mut self, thread: ThreadNo, instance: usize) -> bool {
         if self.spec.generation.has_cleaner() || self.pool.free_of(instance) >= u64::from(MARGIN) {
             return false;
@@ -158,10 +169,9 @@ impl Innodb {
             }
             return waits;
         }
-        let owner = if waits { Owner::Reader(thread) } else { Owner::Nobody };
         let pages = u64::from(MARGIN + MARGIN_EXTRA - evictable);
-        write_back.start_batch(instance, Kind::Lru, pages, owner, pool, host);
-        waits
+        write_back.start_batch(instance, Kind::Lru, pages, Owner::Reader(thread), pool, host);
+        true
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tests of what a thread of a MySQL with a page cleaner does that finds no free frame.
+//! Tests of what a thread of a MySQL does that finds no free frame.
 
 use super::super::super::Fleet;
 use super::super::super::ids::Lsn;
@@ -79,6 +79,49 @@ fn a_thread_evicts_a_clean_page_else_writes_one_and_searches_everywhere_then() {
 }
 
 #[test]
+fn a_thread_of_an_old_server_searches_a_tenth_of_the_pool_and_then_writes_pages_itself() {
+    for generation in ["mysql-5.1", "mysql-5.5", "percona-5.5"] {
+        // A pool of 320 frames: the first search is of 132 pages.
+        let mut run = full(generation, true, Some(FIRST + 31));
+        assert!(run.servers[0].take_frame(THREAD, WANTED, true).is_some(), "{generation}");
+        let mut run = full(generation, true, Some(FIRST + 32));
+        let server = &mut run.servers[0];
+        assert!(server.take_frame(THREAD, WANTED, true).is_none(), "{generation}");
+        assert!(
+            server.write_back.is_freeing(0) && !server.write_back.has_free_waiters(),
+            "{generation}: its own batch"
+        );
+        assert!(server.take_frame(THREAD, WANTED, true).is_some(), "{generation}: the second search goes further");
+    }
+}
+
+#[test]
+fn a_thread_of_an_old_server_that_searches_for_long_sleeps_half_a_second_between_its_batches() {
+    let mut run = full("mysql-5.5", true, None);
+    let server = &mut run.servers[0];
+    for search in 1..=15_u64 {
+        assert!(server.take_frame(THREAD, WANTED, true).is_none());
+        let sleeping = search > 10 && search % 2 == 0;
+        assert_eq!(server.threads.counts().frame_waits, search.min(11) + search.saturating_sub(11) / 2, "{search}");
+        if sleeping {
+            assert!(sleeps(server, 500_000_000), "{search}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_finds_too_few_old_pages_clean_writes_them_itself_or_leaves_it_to_who_does() {
+    for (generation, waits) in [("mysql-5.5", true), ("percona-5.5", false)] {
+        let mut run = full(generation, true, None);
+        let server = &mut run.servers[0];
+        assert!(server.make_margin(THREAD, 0), "{generation}: its own batch");
+        assert!(server.write_back.is_freeing(0) && !server.write_back.has_free_waiters());
+        assert_eq!(server.make_margin(THREAD, 0), waits, "{generation}: another thread's");
+        assert_eq!(server.write_back.has_free_waiters(), waits);
+    }
+}
+
+#[test]
 fn a_thread_that_searches_for_long_sleeps_before_each_further_page() {
     for (generation, sleep_ns) in [("mysql-5.6", 100_000_000), ("mysql-5.7", 10_000_000), ("mysql-8.0", 10_000_000)] {
         let mut run = full(generation, true, None);
@@ -116,8 +159,8 @@ fn threads_of_mysql_5_6_wait_for_a_batch_that_chooses_pages() {
         let Innodb { write_back, pool, host, .. } = server;
         // The first fills the buffer of the doublewrite, the second waits for it with its pages unchosen.
         let list = Kind::List { limit_lsn: Lsn::MAX, sync: false };
-        write_back.start_batch(0, list, 200, Owner::Nobody, pool, host);
-        write_back.start_batch(0, Kind::Lru, 50, Owner::Nobody, pool, host);
+        write_back.start_batch(0, list, 200, Owner::Master, pool, host);
+        write_back.start_batch(0, Kind::Lru, 50, Owner::Master, pool, host);
         let before = written(server).len();
         assert!(server.take_frame(THREAD, WANTED, true).is_none());
         assert_eq!(server.write_back.has_free_waiters(), waits, "{generation}, doublewrite {doublewrite}");

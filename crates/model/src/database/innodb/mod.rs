@@ -151,11 +151,12 @@ impl Innodb {
             match event {
                 Event::Ready(thread) => self.host.wake(thread),
                 Event::Worked(thread) => self.threads.end_burst(thread, &mut self.host),
-                Event::Master => self.begin_master_round(),
+                Event::Master => self.wake_master(),
                 Event::Room => self.look_for_room(),
                 Event::Cleaner(alarm) => self.begin_cleaner_round(alarm),
                 Event::Tick => self.tick(),
                 Event::Posted(writer) => self.end_posting(writer),
+                Event::SyncAgain(writer) => self.write_back.sync_file(writer, &mut self.pool, &mut self.host),
                 Event::Sync(writer) => self.write_back.sync_devices(writer, &mut self.host),
                 Event::Journal => self.end_log_step(LogStep::Write),
                 Event::Committed(tag) => self.take(tag),

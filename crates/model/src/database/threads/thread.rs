@@ -8,10 +8,6 @@ use super::super::touches::Touch;
 use super::ahead::Ahead;
 use super::bursts::{Burst, BurstEnd, Holds};
 
-/// A reader looks at the margin of free pages this often: the search is as long as the margin, and a page makes it one
-/// shorter.
-const MARGIN_EVERY: u32 = 16;
-
 /// A thread's work since it last used a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Work {
@@ -46,7 +42,6 @@ pub(in super::super) struct Thread {
     burst: Burst,
     /// End of its own changes in the log; ZERO: it has made none.
     lsn: Lsn,
-    reads: u32,
     /// How often it has looked for the frame that it wants.
     searches: u32,
     /// The instance of which it has to look at the margin of free pages.
@@ -183,12 +178,11 @@ impl Thread {
         self.work.cpu_ns += cpu.touch_ns;
     }
 
-    /// The thread reads a page of an instance of the pool. Once in a while it has to look at the margin of free pages there.
+    /// The thread reads a page of an instance of the pool. Then it looks at the margin of free pages there (buf_read_page).
     pub(in super::super) fn charge_read(&mut self, cpu: &Cpu, instance: usize) {
         self.work.cpu_ns += cpu.read_ns;
         self.work.mutex_ns += cpu.read_mutex_ns;
-        self.reads += 1;
-        self.check_margin = self.reads.is_multiple_of(MARGIN_EVERY).then_some(instance);
+        self.check_margin = Some(instance);
     }
 
     /// Takes the work that it owes its core.
@@ -309,13 +303,11 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_looks_at_the_margin_after_every_sixteenth_page() {
+    fn a_reader_looks_at_the_margin_once_after_each_page() {
         let mut thread = Thread::default();
-        let cpu = Cpu::default();
-        let checks = (0..48).filter(|at| {
-            thread.charge_read(&cpu, *at);
-            thread.take_margin_check().is_some()
-        });
-        assert_eq!(checks.collect::<Vec<_>>(), [15, 31, 47]);
+        for instance in [3, 0] {
+            thread.charge_read(&Cpu::default(), instance);
+            assert_eq!((thread.take_margin_check(), thread.take_margin_check()), (Some(instance), None));
+        }
     }
 }

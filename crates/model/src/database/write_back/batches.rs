@@ -37,7 +37,6 @@ pub(in super::super) enum Kind {
 /// Who waits for the end of a batch or a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Owner {
-    Nobody,
     Master,
     Cleaner,
     /// A thread that needs room in the log.
@@ -81,6 +80,8 @@ struct Batch {
     area: Range<PageNo>,
     /// Pages that are chosen and not written.
     under_way: u32,
+    /// Pages that it has chosen, and those of them that are in their places.
+    begun: u64,
     written: u64,
     /// It has no page left to choose.
     chosen: bool,
@@ -164,6 +165,7 @@ impl Batches {
             left: pages,
             area: NO_PAGES,
             under_way: 0,
+            begun: 0,
             written: 0,
             chosen: false,
             unsynced: 0,
@@ -220,6 +222,7 @@ impl Batches {
     pub(super) fn begin_page(&mut self, id: BatchId, file: u64) {
         let batch = &mut self.batches[id];
         batch.under_way += 1;
+        batch.begun += 1;
         batch.left -= 1;
         // Written straight, files are synced when all pages of a batch are in them.
         batch.unsynced |= file;
@@ -263,6 +266,25 @@ impl Batches {
     /// A page of a batch is in its place.
     pub(super) fn note_written(&mut self, id: BatchId) {
         self.batches[id].written += 1;
+    }
+
+    /// A page of a batch is in its place, where nobody waits for the sync of another's batch: when it was the last one, those
+    /// who wait for the batch go on.
+    pub(super) fn wake_after_writes(&mut self, id: BatchId, host: &mut Host) {
+        let batch = &self.batches[id];
+        if !batch.chosen || batch.written < batch.begun {
+            return;
+        }
+        let number = batch.instance;
+        match batch.kind {
+            Kind::List { .. } => {
+                for thread in std::mem::take(&mut self.instances[number].list_waiters) {
+                    self.wait_for_lists(thread, number + 1, host);
+                }
+            }
+            Kind::Lru => self.wake_free_waiters(number, host),
+            Kind::Single(_) => {}
+        }
     }
 
     /// The chunk of a page is in its places. Returns where its batch is then.

@@ -8,6 +8,7 @@ use super::super::pool::Pool;
 use super::WriteBack;
 use super::batches::{Ended, Kind, Owner, Progress};
 use super::doublewrite::buffer_writes;
+use super::file_syncs::{Answer, LOOK_NS};
 use super::writers::{Life, Stage};
 use crate::storage::Operation;
 
@@ -77,6 +78,9 @@ impl WriteBack {
 
     fn write_pages(&mut self, id: WriterId, pool: &Pool, host: &mut Host) {
         let writer = self.writers.get(id);
+        if let Some(syncs) = &mut self.file_syncs {
+            syncs.begin_pages(writer.chunk.len() as u64);
+        }
         for (at, (_, frame)) in writer.chunk.iter().enumerate() {
             host.write_page(pool.page(*frame), Tag::Page { writer: id, at: at as u32 });
         }
@@ -100,6 +104,9 @@ impl WriteBack {
         pool.end_write(frame);
         host.note_unsynced(1);
         self.batches.note_written(batch);
+        if self.wakes_after_writes {
+            self.batches.wake_after_writes(batch, host);
+        }
         let kind = self.batches.kind(batch);
         self.counts.count(kind);
         if matches!(kind, Kind::Lru | Kind::Single(_)) {
@@ -109,6 +116,10 @@ impl WriteBack {
             }
         }
         host.wake_last_first(pool.take_waiters(frame));
+        let quiet = match &mut self.file_syncs {
+            Some(syncs) => syncs.end_page(u32::from(host.placement().file_of(pool.page(frame)) % 64)),
+            None => Vec::new(),
+        };
         if over && syncs && lasts && !self.doublewrite.waits_for_sync() {
             let sync = self.writers.insert_sync(id);
             self.end_chunk(id, pool, host);
@@ -118,21 +129,26 @@ impl WriteBack {
         } else if over {
             self.end_chunk(id, pool, host);
         }
+        quiet.into_iter().for_each(|writer| self.sync_next(writer, pool, host));
     }
 
     /// A batch that was written straight is in its places: its files are synced.
     pub(super) fn sync_batch(&mut self, id: WriterId, batch: BatchId, files: u64, pool: &mut Pool, host: &mut Host) {
         let writer = self.writers.get(id);
         (writer.ending, writer.files) = (Some(batch), files);
-        self.sync_next(id, pool, host);
+        writer.stage = Stage::Sync;
+        if self.file_syncs.as_mut().is_none_or(|syncs| syncs.is_quiet(id)) {
+            self.sync_next(id, pool, host);
+        }
     }
 
     /// Syncs the next file; the chunk, or the batch, ends when all are.
     fn sync_next(&mut self, id: WriterId, pool: &mut Pool, host: &mut Host) {
         let writer = self.writers.get(id);
-        if writer.take_file().is_some() {
+        if let Some(file) = writer.take_file() {
             writer.stage = Stage::Sync;
-            host.begin_sync(Event::Sync(id));
+            writer.wanted = self.file_syncs.as_ref().map_or(0, |syncs| syncs.wanted(file));
+            self.sync_file(id, pool, host);
         } else if let Some(batch) = writer.ending.take() {
             self.end_batch(batch, host);
             self.free_writer(id, pool, host);
@@ -140,6 +156,16 @@ impl WriteBack {
             self.end_checkpoint_sync(id, pool, host);
         } else {
             self.end_chunk(id, pool, host);
+        }
+    }
+
+    /// A writer's file is synced, unless another thread does that, or has done it.
+    pub(in super::super) fn sync_file(&mut self, id: WriterId, pool: &mut Pool, host: &mut Host) {
+        let writer = self.writers.get(id);
+        match self.file_syncs.as_mut().map_or(Answer::Sync, |syncs| syncs.begin(writer.file, writer.wanted)) {
+            Answer::Sync => host.begin_sync(Event::Sync(id)),
+            Answer::Busy => host.schedule(host.now_ns() + LOOK_NS, Event::SyncAgain(id)),
+            Answer::Durable => self.sync_next(id, pool, host),
         }
     }
 
@@ -165,7 +191,13 @@ impl WriteBack {
                 host.begin_sync(Event::Sync(id));
             }
             Stage::DoublewriteSync => self.write_pages(id, pool, host),
-            Stage::Sync => self.sync_next(id, pool, host),
+            Stage::Sync => {
+                let file = writer.file;
+                if let Some(syncs) = &mut self.file_syncs {
+                    syncs.end(file);
+                }
+                self.sync_next(id, pool, host);
+            }
             Stage::Idle | Stage::Posting | Stage::Wal | Stage::Part | Stage::Pages => {
                 unreachable!("nothing of the writer is under way")
             }
@@ -183,7 +215,7 @@ impl WriteBack {
                 Progress::Unsynced(files) => to_sync = Some((batch, files)),
                 Progress::Done => self.end_batch(batch, host),
             }
-            if kind == Kind::Lru {
+            if kind == Kind::Lru && !self.wakes_after_writes {
                 self.batches.wake_free_waiters(instance, host);
             }
         }

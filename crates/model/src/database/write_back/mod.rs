@@ -20,12 +20,14 @@ use super::spec::Spec;
 mod batches;
 mod chunks;
 mod doublewrite;
+mod file_syncs;
 mod passes;
 mod writers;
 
 use batches::{Batches, Progress};
 pub(super) use batches::{Ended, Kind, Owner};
 pub(super) use doublewrite::{Doublewrite, SHARED_PAGES};
+use file_syncs::FileSyncs;
 use passes::{Next, Passes};
 use writers::{Life, Stage, Writers};
 
@@ -99,6 +101,10 @@ pub(super) struct WriteBack {
     lru_chunk: u64,
     /// A page that is written for its frame is evicted at once.
     evicts: bool,
+    /// The data files, in servers whose threads sync them in turn.
+    file_syncs: Option<FileSyncs>,
+    /// Those who wait for a batch wait for the writes of all its pages, and not for their sync.
+    wakes_after_writes: bool,
     /// Batches and passes that have ended, whose owners are to be told.
     ended: VecDeque<Ended>,
     counts: Counts,
@@ -124,6 +130,8 @@ impl WriteBack {
             lru_scans_all: generation.is_mariadb(),
             lru_chunk: generation.lru_chunk_pages(),
             evicts: generation.has_cleaner(),
+            file_syncs: generation.syncs_files_in_turn().then(FileSyncs::new),
+            wakes_after_writes: generation.waits_for_writes_only(),
             ended: VecDeque::new(),
             counts: Counts::default(),
         }

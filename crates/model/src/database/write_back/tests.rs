@@ -179,14 +179,14 @@ fn a_chunk_is_cut_short_by_a_batch_that_has_no_page_left() {
     let mut server = Server::new(&[], &pages);
     let Server { write_back, pool, host, .. } = &mut server;
     write_back.start_batch(0, ALL, 200, Owner::Cleaner, pool, host);
-    write_back.start_batch(0, Kind::Lru, 2, Owner::Nobody, pool, host);
+    write_back.start_batch(0, Kind::Lru, 2, Owner::Master, pool, host);
     assert_eq!(server.post(200), [None]);
     server.answer_all();
     let counts = *server.write_back.counts();
     // 128 pages of the first batch alone; then a page each in turn, up to the end of the second batch; then the rest.
     assert_eq!((counts.adaptive, counts.lru, counts.doublewrite_writes), (200, 2, 3));
     let owners: Vec<Owner> = std::iter::from_fn(|| server.ended()).map(|ended| ended.owner).collect();
-    assert_eq!(owners, [Owner::Nobody, Owner::Cleaner]);
+    assert_eq!(owners, [Owner::Master, Owner::Cleaner]);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn since_8_0_20_the_files_are_not_synced_and_the_next_chunk_does_not_wait_for_th
 fn a_pass_leaves_an_instance_out_that_another_batch_writes_from() {
     let mut server = Server::new(&[], &[1, 2]);
     let Server { write_back, pool, host, .. } = &mut server;
-    write_back.start_batch(0, ALL, 1, Owner::Nobody, pool, host);
+    write_back.start_batch(0, ALL, 1, Owner::Master, pool, host);
     server.start(ALL, 1);
     assert_eq!(server.ended(), Some(Ended { owner: Owner::Master, written: 0, skipped: true }));
 }

@@ -49,8 +49,9 @@ pub(super) struct Writer {
     pub(super) newest_lsn: Lsn,
     /// Files that are to be synced, a bit each.
     pub(super) files: u64,
-    /// The one that is being synced.
+    /// The one that is being synced, and how many pages of it have to be durable then.
     pub(super) file: u32,
+    pub(super) wanted: u64,
 }
 
 /// How long a writer is there.
@@ -109,6 +110,7 @@ impl Writer {
             newest_lsn: Lsn::ZERO,
             files: 0,
             file: 0,
+            wanted: 0,
         }
     }
 
