@@ -51,13 +51,6 @@ pub enum CleanerGeneration {
 }
 
 impl Generation {
-    /// Whether a reader that looks for free pages in time waits for another thread's batch, as MySQL's does
-    /// (buf_flush_free_margin, called by buf_read_page). Percona Server's goes on (`wait` is FALSE there). The batch that it
-    /// starts itself is its own work in both.
-    pub const fn readers_wait_for_margin(self) -> bool {
-        !matches!(self, Self::Master(MasterGeneration::Percona55))
-    }
-
     /// Whether those who wait for another thread's batch go on when its pages are in their places, before their files are
     /// synced: the event no_flush is set by the last page's write (buf_flush_write_complete), and not before the batch has
     /// chosen all its pages.

@@ -151,7 +151,7 @@ impl Innodb {
     }
 
     /// After a read: sees to it that the next ones in its instance find a page to evict (buf_read_page,
-    /// buf_flush_free_margin). A thread that finds too few writes them itself, if nobody else does. True: it waits.
+    /// buf_flush_free_margin). A thread that finds too few writes them itself, or waits for who does. True: it waits.
     pub(super) fn make_margin(&mut self, thread: ThreadNo, instance: usize) -> bool {
         if self.spec.generation.has_cleaner() || self.pool.free_of(instance) >= u64::from(MARGIN) {
             return false;
@@ -161,13 +161,10 @@ impl Innodb {
         if evictable >= MARGIN {
             return false;
         }
-        let waits = self.spec.generation.readers_wait_for_margin();
         let Self { write_back, pool, host, .. } = self;
         if write_back.is_freeing(instance) {
-            if waits {
-                write_back.wait_for_free(thread, instance);
-            }
-            return waits;
+            write_back.wait_for_free(thread, instance);
+            return true;
         }
         let pages = u64::from(MARGIN + MARGIN_EXTRA - evictable);
         write_back.start_batch(instance, Kind::Lru, pages, Owner::Reader(thread), pool, host);

@@ -110,14 +110,14 @@ fn a_thread_of_an_old_server_that_searches_for_long_sleeps_half_a_second_between
 }
 
 #[test]
-fn a_reader_that_finds_too_few_old_pages_clean_writes_them_itself_or_leaves_it_to_who_does() {
-    for (generation, waits) in [("mysql-5.5", true), ("percona-5.5", false)] {
+fn a_reader_that_finds_too_few_old_pages_clean_writes_them_itself_or_waits_for_who_does() {
+    for generation in ["mysql-5.1", "mysql-5.5", "percona-5.5"] {
         let mut run = full(generation, true, None);
         let server = &mut run.servers[0];
         assert!(server.make_margin(THREAD, 0), "{generation}: its own batch");
         assert!(server.write_back.is_freeing(0) && !server.write_back.has_free_waiters());
-        assert_eq!(server.make_margin(THREAD, 0), waits, "{generation}: another thread's");
-        assert_eq!(server.write_back.has_free_waiters(), waits);
+        assert!(server.make_margin(THREAD, 0), "{generation}: another thread's");
+        assert!(server.write_back.has_free_waiters());
     }
 }
 
