@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import io
 import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -306,3 +308,26 @@ def test_a_store_that_does_not_answer_is_given_up(
         with pytest.raises(StoreGone, match="does not answer") as caught:
             claim_new(parse_address("s3://bucket/x"), tmp_path / "x")
     assert isinstance(caught.value, FlatwaterError) and not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("answers", "missing"),
+    [
+        ({"head_object": {"ContentLength": 3}}, "ETag"),
+        ({"head_object": {"ETag": "x"}}, "ContentLength"),
+        ({"get_object": {"Body": io.BytesIO(b"x")}}, "ETag"),
+        ({"list_objects_v2": {"Contents": [{"Key": "x"}]}}, "Size"),
+    ],
+)
+def test_a_server_that_answers_as_no_s3_does(answers: dict[str, Any], missing: str) -> None:
+    pages = SimpleNamespace(paginate=lambda **_: iter(answers.values()))
+    methods = {name: lambda answer=answer, **_: answer for name, answer in answers.items()}
+    client = SimpleNamespace(**methods, get_paginator=lambda _: pages)
+    store = S3(client, parse_address("s3://lab/x"))
+    ask: dict[str, Callable[[], object]] = {
+        "head_object": lambda: store.head("x"),
+        "get_object": lambda: store.read("x", 10),
+        "list_objects_v2": lambda: store.names("x", 10),
+    }
+    with pytest.raises(StoreGone, match=f"answers without {missing}, and so not as S3 does"):
+        ask[next(iter(answers))]()

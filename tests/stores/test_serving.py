@@ -7,8 +7,10 @@ import json
 import re
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,8 @@ from flatwater.serve import stored as module
 from flatwater.serve.server import serve
 from flatwater.serve.stored import Away, Stored
 from flatwater.stores import StoreGone, parse_address, registry
+from flatwater.stores.index import Entry, Index
+from flatwater.stores.mirror import results_among
 
 HREF = re.compile(r'href="/run/([0-9a-f]{16})')
 
@@ -193,6 +197,55 @@ def test_many_who_wait_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Away, match="others wait"):
         asyncio.run(stored.fetch_whole(stored.folder / "a"))
     stored.close()
+
+
+def looked_through(stored: Stored) -> dict[str, str]:
+    """What is left out of a store, and why."""
+    try:
+        stored._look()
+        assert not stored.why
+        return dict(stored.left_out)
+    finally:
+        stored.close()
+
+
+def test_a_small_file_of_a_gigabyte_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, entry = Memory(), Entry(size=1 << 30, sha256="0" * 64)
+    monkeypatch.setitem(registry.STORES, "s3", lambda _: memory)
+    index = Index(run="0" * 32, holder="0" * 32, files={"summary.json": entry, "series.parquet": entry})
+    memory.plant("x/listed/uploaded.json", index.model_dump_json().encode())
+    for name in ("x/listed/summary.json", "x/unlisted/flatwater.json"):
+        memory.plant(name, b"{}")
+    monkeypatch.setattr(memory, "names", lambda prefix, most: [(f"{prefix}flatwater.json", 1 << 30)])
+    stored = Stored(parse_address("s3://lab/x"))
+    memory.calls.clear()
+    assert looked_through(stored) == {
+        "s3://lab/x/listed": "summary.json has 1,073,741,824 B, which no run writes",
+        "s3://lab/x/unlisted": "flatwater.json has 1,073,741,824 B, which no run writes",
+    }
+    assert "pieces" not in memory.calls
+
+
+def test_no_more_is_written_than_the_store_has_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory()
+    monkeypatch.setitem(registry.STORES, "s3", lambda _: memory)
+    memory.plant("x/a/flatwater.json", b"{}")
+    monkeypatch.setattr(memory, "pieces", lambda key: repeat(b"endless"))
+    told = looked_through(Stored(parse_address("s3://lab/x")))
+    assert told == {"s3://lab/x/a": "flatwater.json has 2 B, and more than 2 B came"}
+
+
+def test_ten_thousand_results_are_told_apart_at_once() -> None:
+    address = parse_address("s3://lab/x")
+    names = [f"run-{number:05}" for number in range(10_000)]
+    files = ("flatwater.json", "uploaded.json", "summary.json", "tags.json", "inner/flatwater.json")
+    listed = sorted((f"x/{name}/{file}", f"{name}/{file}") for name in names for file in files)
+    began_s = time.monotonic()
+    assert results_among([key for key, _ in listed], address, {}) == names
+    versions = [module._version(listed, address.below(name)) for name in names]
+    # It was minutes, with pages that wait for it.
+    assert time.monotonic() - began_s < 10
+    assert versions[7] == "('run-00007/uploaded.json', [('x/run-00007/tags.json', 'run-00007/tags.json')])"
 
 
 def test_what_cannot_be_served_is_told_at_once(own_server: Bucket, tmp_path: Path, soon: None) -> None:

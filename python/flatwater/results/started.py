@@ -52,7 +52,7 @@ def read_started(out: Path) -> tuple[Started, Path | None]:
     try:
         with open_regular(out / STARTED) as handle:
             found = json.loads(handle.read(_BYTES_MAX))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         return Started(), None
@@ -62,7 +62,15 @@ def read_started(out: Path) -> tuple[Started, Path | None]:
         jobs if isinstance(jobs, int) and jobs > 0 else None,
         load_on if isinstance(load_on, str) else None,
     )
-    return started, (out.resolve() / place).resolve() if isinstance(place, str) else None
+    return started, _resolved(out, place) if isinstance(place, str) else None
+
+
+def _resolved(out: Path, place: str) -> Path | None:
+    """A stored working directory; None for a text that is no path."""
+    try:
+        return (out.resolve() / place).resolve()
+    except (OSError, ValueError, RuntimeError):  # a zero byte, half a character, links in a circle
+        return None
 
 
 def resume_command(out: Path, *options: str) -> str:

@@ -17,13 +17,16 @@ from pathlib import Path
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment
 from flatwater.results import Cell, Phase
-from flatwater.results.journal_phases import add_to_phases
+from flatwater.results.journal_phases import add_to_phases, require_few
 from flatwater.results.phases import MEASURE, VERIFY, WARMUP, measured_s
 from flatwater.results.result import EARLIER, ELSEWHERE, SET_ASIDE, remove_cell
 from flatwater.results.schema import CellSummary
 from flatwater.results.series import read_journal
 from flatwater.results.stored import read_json, validate
 from flatwater.runner.schedule import UntilSteady
+
+#: What each interval of a journal has.
+_INTERVAL = {"start_s", "time_s", "metrics"}
 
 
 class CannotResume(FlatwaterError):
@@ -129,6 +132,7 @@ def _phases(journal: Path) -> list[Phase]:
     phases: list[Phase] = []
     for line in read_journal(journal):
         add_to_phases(phases, line)
+        require_few(phases, "phases", journal)
     if not journal.exists():
         raise FileNotFoundError(journal)
     return phases
@@ -173,7 +177,7 @@ def _rounds_are_over(journal: Path, experiment: Experiment) -> bool:
         event = line.get("event")
         if isinstance(event, dict) and event.get("kind") == "seam" and began_s is not None:
             break
-        if line.get("phase") not in (WARMUP, MEASURE):
+        if line.get("phase") not in (WARMUP, MEASURE) or not line.keys() >= _INTERVAL:
             continue
         start_s, end_s = float(line["start_s"]), float(line["time_s"])
         began_s = start_s if began_s is None else began_s

@@ -12,11 +12,13 @@ import shutil
 import tempfile
 import threading
 import time
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from hashlib import sha256
+from itertools import islice, takewhile
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError
@@ -111,7 +113,8 @@ class Stored:
         left_out: dict[str, str] = {}
         etags = self._store.etags(self._below, OBJECTS_MAX)
         require_few(etags, self.address)
-        versions = {name: _version(etags, self._at(name)) for name in self._results(etags, left_out)}
+        listed = sorted(etags.items())
+        versions = {name: _version(listed, self._at(name)) for name in self._results(etags, left_out)}
         for name in self._versions.keys() - versions.keys():
             self._forget(name)
         for name, version in versions.items():
@@ -235,16 +238,16 @@ class Stored:
         return found
 
 
-def _version(etags: dict[str, str], place: Address) -> str:
-    """What changes when an object of a result does."""
+def _version(listed: Sequence[tuple[str, str]], place: Address) -> str:
+    """What changes when an object of a result does. `listed` are (name, etag) of all objects, sorted."""
     below = place.key("")
-    listed = etags.get(place.key(UPLOADED))
-    if listed is not None:
+    begin = bisect_left(listed, (below, ""))
+    told = list(takewhile(lambda one: one[0].startswith(below), islice(listed, begin, None)))
+    index = next((etag for key, etag in told if key == place.key(UPLOADED)), None)
+    if index is not None:
         # Tags may be newer than the list.
-        told = [(key, etag) for key, etag in etags.items() if key.startswith(below) and key.endswith("/tags.json")]
-        return repr((listed, sorted(told)))
-    told = [(key, etag) for key, etag in etags.items() if key.startswith(below)]
-    return sha256(repr(sorted(told)).encode()).hexdigest()
+        return repr((index, [(key, etag) for key, etag in told if key.endswith("/tags.json")]))
+    return sha256(repr(told).encode()).hexdigest()
 
 
 def _files(folder: Path) -> list[Path]:

@@ -13,11 +13,11 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import FOLDER_FLAGS, publish, write_atomic
 from flatwater.results.create import FULL, make_folders
 from flatwater.results.digests import DIGESTS
-from flatwater.results.stored import FILE_BYTES_MAX
+from flatwater.results.stored import FILE_BYTES_MAX, SUMMARY_BYTES_MAX
 from flatwater.results.tags import TAGS
 from flatwater.stores.address import Address
 from flatwater.stores.index import Index, read_index
-from flatwater.stores.names import order
+from flatwater.stores.names import is_small, order
 from flatwater.stores.state import State, write_state
 from flatwater.stores.store import Mark, Missing, Store
 
@@ -63,6 +63,8 @@ def fetch_files(
     """
     for _ in range(TRIES):
         wrong = None
+        for name in filter(wanted, index.files):
+            require_fits(name, index.files[name].size, address)
         for name in sorted(filter(wanted, index.files), key=order):
             if (wrong := _fetch(store, address, name, index, folder)) is not None:
                 break
@@ -74,6 +76,13 @@ def fetch_files(
             raise UserError(f"{name} is not as it was uploaded: {wrong}", where=str(address), hint=hint)
         index = again[0]
     raise UserError("is being written all the time", where=str(address), hint="wait for the end of its run")
+
+
+def require_fits(name: str, size: int, address: Address) -> None:
+    """Errors: UserError for a file that every list needs, and that is larger than any reader takes."""
+    if is_small(name) and size > SUMMARY_BYTES_MAX:
+        what = f"{name} has {size:,} B, which no run writes"
+        raise UserError(what, where=str(address), hint="somebody else made or changed it; it is not fetched")
 
 
 def _fetch(store: Store, address: Address, name: str, index: Index, folder: Path) -> str | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.results.collection import INDEX
 from flatwater.stores.address import Address, is_address, parse_address
-from flatwater.stores.fetch import fetch_files, not_written, write_file
+from flatwater.stores.fetch import fetch_files, not_written, require_fits, write_file
 from flatwater.stores.index import read_index
 from flatwater.stores.names import UPLOADED, belongs, is_plain
 from flatwater.stores.registry import open_store
@@ -132,13 +132,25 @@ def fetch_result(
 
 
 def _fetch_unlisted(store: Store, address: Address, name: str, size: int, folder: Path) -> None:
+    require_fits(name, size, address)
     try:
-        write_file(folder, name, store.pieces(address.key(name)))
+        write_file(folder, name, _no_more(store.pieces(address.key(name)), size))
     except Missing:
         raise UserError(f"{name} was deleted while it was read", where=str(address)) from None
     there = (folder / name).stat().st_size
     if there != size:
-        raise UserError(f"{name} has {size:,} B, and {there:,} B came", where=str(address), hint="try again")
+        came = f"more than {size:,}" if there > size else f"{there:,}"
+        raise UserError(f"{name} has {size:,} B, and {came} B came", where=str(address), hint="try again")
+
+
+def _no_more(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """The pieces up to the first one that is more than the store has told: the rest would only fill the disk."""
+    length = 0
+    for piece in pieces:
+        length += len(piece)
+        yield piece
+        if length > size:
+            return
 
 
 def results_among(keys: Iterable[str], address: Address, left_out: dict[str, str]) -> list[str]:
@@ -153,7 +165,13 @@ def results_among(keys: Iterable[str], address: Address, left_out: dict[str, str
             left_out[f"{address}: {key!r}"] = "it has no name of a file"
         elif name.count("/") < DEPTH_MAX:
             heads.add(name)
-    return sorted(name for name in heads if not any(f"{name}/".startswith(f"{one}/") for one in heads - {name}))
+    return sorted(name for name in heads if heads.isdisjoint(_above(name)))
+
+
+def _above(name: str) -> Iterator[str]:
+    """The names of the folders that a name is in."""
+    while name := name.rpartition("/")[0]:
+        yield name
 
 
 def _listed(store: Store, address: Address) -> list[tuple[str, int]]:

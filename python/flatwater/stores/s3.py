@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 from flatwater.errors import UserError
 from flatwater.stores.address import Address
-from flatwater.stores.s3_errors import MISSING, NOT_SUPPORTED, TAKEN, code_of, explained
-from flatwater.stores.store import Found, Mark, Missing, Taken
+from flatwater.stores.s3_errors import MISSING, NOT_SUPPORTED, SERVER, TAKEN, code_of, explained
+from flatwater.stores.store import Found, Mark, Missing, StoreGone, Taken
 
 #: A store that is away must not hold up a run: how long one try waits, and how often it is tried.
 CONNECT_S, READ_S, TRIES = 5, 30, 3
@@ -73,12 +73,14 @@ class S3:
 
     def head(self, key: str) -> Found | None:
         """See `Store`."""
-        told = self._ask_unless(lambda: self._client.head_object(Bucket=self._bucket, Key=key), MISSING)
-        if told is None:
-            return None
-        words = told.get("Metadata", {})
-        mark = Mark(words[_RUN], words.get(_SHA256, "")) if _RUN in words else None
-        return Found(int(told["ContentLength"]), told["ETag"], mark)
+
+        def ask() -> Found:
+            told = self._client.head_object(Bucket=self._bucket, Key=key)
+            words = told.get("Metadata", {})
+            mark = Mark(words[_RUN], words.get(_SHA256, "")) if _RUN in words else None
+            return Found(int(told["ContentLength"]), told["ETag"], mark)
+
+        return self._ask_unless(ask, MISSING)
 
     def read(self, key: str, bytes_max: int) -> tuple[bytes, str] | None:
         """See `Store`."""
@@ -104,18 +106,20 @@ class S3:
 
     def names(self, prefix: str, most: int) -> list[tuple[str, int]]:
         """See `Store`."""
-        return [(one["Key"], int(one["Size"])) for one in self._listed(prefix, most)]
+        return self._listed(prefix, most, lambda one: (one["Key"], int(one["Size"])))
 
     def etags(self, prefix: str, most: int) -> dict[str, str]:
         """See `Store`."""
-        return {one["Key"]: str(one["ETag"]) for one in self._listed(prefix, most)}
+        return dict(self._listed(prefix, most, lambda one: (one["Key"], str(one["ETag"]))))
 
-    def _listed(self, prefix: str, most: int) -> list[Any]:
-        def listed() -> list[Any]:
-            found: list[Any] = []
+    def _listed(self, prefix: str, most: int, told: Callable[[Any], T]) -> list[T]:
+        """What is told of each object."""
+
+        def listed() -> list[T]:
+            found: list[T] = []
             pages = self._client.get_paginator("list_objects_v2")
             for page in pages.paginate(Bucket=self._bucket, Prefix=prefix, PaginationConfig={"MaxItems": most}):
-                found += page.get("Contents", ())
+                found += map(told, page.get("Contents", ()))
             return found
 
         return self._ask(listed)
@@ -215,6 +219,10 @@ class S3:
             raise explained(error, self._where, self._bucket) from None
         except (BotoCoreError, HTTPError) as error:
             raise explained(error, self._where, self._bucket) from None
+        except KeyError as error:
+            # The library checks no answer for what each has.
+            what = f"the server answers without {error.args[0]}, and so not as S3 does"
+            raise StoreGone(what, where=self._where, hint=SERVER) from None
 
 
 def _md5(content: bytes) -> str:

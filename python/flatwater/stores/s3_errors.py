@@ -15,7 +15,8 @@ TAKEN = frozenset({"PreconditionFailed", "412", "ConditionalRequestConflict", "4
 NOT_SUPPORTED = frozenset({"NotImplemented", "501"})
 
 _LOGIN = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, choose the login"
-_SERVER = "AWS_ENDPOINT_URL names the server, if it is not Amazon's"
+#: Which server is asked.
+SERVER = "AWS_ENDPOINT_URL names the server, if it is not Amazon's"
 #: Code -> what is wrong, and the hint.
 _WORDS = {
     "InvalidAccessKeyId": ("the server does not know the access key", _LOGIN),
@@ -25,7 +26,7 @@ _WORDS = {
     "AccessDenied": ("the login may not do that there", f"it needs to list, read and write objects; {_LOGIN}"),
     "AllAccessDisabled": ("the login may not do that there", _LOGIN),
     "403": ("the login may not do that there", f"it needs to list, read and write objects; {_LOGIN}"),
-    "NoSuchBucket": ("there is no such bucket", f"make it, or give another; {_SERVER}"),
+    "NoSuchBucket": ("there is no such bucket", f"make it, or give another; {SERVER}"),
     "RequestTimeTooSkewed": (
         "the clocks of this machine and of the server differ too much",
         "set this machine's clock",
@@ -63,7 +64,7 @@ def explained(error: Exception, where: str, bucket: str) -> FlatwaterError:
         )
     if isinstance(response, dict):
         return StoreGone(f"S3 cannot serve now ({code})", where=where)
-    return StoreGone(f"S3 does not answer ({_reason(error)})", where=where, hint=_SERVER)
+    return StoreGone(f"S3 does not answer ({_reason(error)})", where=where, hint=SERVER)
 
 
 def _reason(error: Exception) -> str:

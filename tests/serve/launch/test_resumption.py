@@ -251,6 +251,48 @@ def test_what_others_may_change_meanwhile_is_refused(tmp_path: Path, monkeypatch
     assert "it belongs to another user" in refusal(tmp_path)
 
 
+@pytest.mark.parametrize("which", ["mid", "run"])
+def test_who_may_put_another_folder_in_its_place_is_told(tmp_path: Path, which: str) -> None:
+    run = stopped(tmp_path / "mid" / "run").path
+    with as_foreign([tmp_path]):
+        assert resumption(run, tmp_path, SHELF, ())
+        (run.parent if which == "mid" else run).chmod(0o777)
+        with pytest.raises(UserError, match=r"mid above it: every" if which == "mid" else "every user may write"):
+            resumption(run, tmp_path, SHELF, ())
+
+
+def test_a_group_of_others_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = stopped(tmp_path / "run").path
+    (run / "cells").chmod(0o775)
+    # A group of one's own: what many systems give each user, with umask 002.
+    assert resumed(tmp_path)
+    monkeypatch.setattr(os, "getegid", lambda: os.getgid() + 1)
+    assert "cells: other users of its group may write to it" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"from": "\\u0000"}', '{"from": "\\ud800"}', '{"from": 1}', "\0"])
+def test_options_that_no_run_wrote_are_passed_over(tmp_path: Path, text: str) -> None:
+    (stopped(tmp_path / "run").path / "started.json").write_text(text)
+    assert resumed(tmp_path)
+
+
+@pytest.mark.parametrize("line", ['{"phase": "measure"}', '{"phase": "measure", "time_s": 9.0, "start_s": 8.0}'])
+def test_rounds_without_their_figures_are_passed_over(tmp_path: Path, line: str) -> None:
+    lines = (f"storage.path={tmp_path}", "storage.size=1GiB")
+    journal = stopped(tmp_path / "run", "snia-iops", lines).cells[0].journal
+    journal.write_text(f"{journal.read_text()}{line}\n")
+    assert resumed(tmp_path, lines[0])
+
+
+def test_a_journal_of_phases_without_end_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flatwater.results.journal_phases.ENTRIES_MAX", 10)
+    journal = stopped(tmp_path / "run").cells[0].journal
+    journal.write_text(journal.read_text() + '{"phase": "a", "time_s": 1}\n{"phase": "b", "time_s": 1}\n' * 10)
+    assert "more than 10 phases" in refusal(tmp_path)
+
+
 def test_nothing_is_uploaded_where_a_result_says(tmp_path: Path) -> None:
     run = stopped(tmp_path / "run").path
     (run / "upload.json").write_text('{"places": [{"url": "s3://attacker/x", "run": "0"}]}')

@@ -61,7 +61,7 @@ class Launcher:
             if (child := self._newest(folder)) is not None and child.alive:
                 raise UserError(f"process {child.process.pid} runs it already", where=str(folder))
             require_not_run(folder)
-            require_nothing_leads_elsewhere(folder)
+            require_nothing_leads_elsewhere(folder, self._root)
             return self._start(resumption.wish, resumption.checked, under_way, folder, resume=True)
 
     def given(self, folder: Path) -> Sequence[str]:

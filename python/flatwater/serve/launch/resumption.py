@@ -66,7 +66,7 @@ def resumption(folder: Path, root: Path, shelf: Shelf, given: Sequence[str]) -> 
     """
     if root not in folder.parents:
         raise refused(folder, f"is not in {root}, where this server puts runs")
-    require_nothing_leads_elsewhere(folder)
+    require_nothing_leads_elsewhere(folder, root)
     result = open_result(folder)
     if result.manifest.source != "run":
         raise UserError(IMPORTED, where=str(folder))

@@ -18,8 +18,18 @@ from flatwater.results.started import UPLOAD, resume_command
 ENTRIES_MAX = 100_000
 
 
-def require_nothing_leads_elsewhere(folder: Path) -> None:
-    """Errors: UserError that names the first entry that does, or that cannot be looked at."""
+def require_nothing_leads_elsewhere(folder: Path, root: Path) -> None:
+    """Errors: UserError that names the first entry that does, or that cannot be looked at.
+
+    Looked at are also the folders between it and `root`: who may write to one puts another folder in its place.
+    """
+    for above in folder.parents[: len(folder.parts) - len(root.parts) - 1]:
+        try:
+            why = _why_not(above.lstat())
+        except OSError as error:
+            why = f"cannot be looked at: {error.strerror}"
+        if why is not None:
+            raise refused(folder, f"the folder {above} above it: {why}")
     for number, (name, info) in enumerate(_entries(folder)):
         why = _why_not(info)
         if name == UPLOAD:
@@ -65,6 +75,8 @@ def _why_not(info: os.stat_result) -> str | None:
         return "it belongs to another user"
     if info.st_mode & stat.S_IWOTH:
         return "every user may write to it"
+    if info.st_mode & stat.S_IWGRP and info.st_gid != os.getegid():
+        return "other users of its group may write to it"
     if stat.S_ISREG(info.st_mode) and info.st_nlink > 1:
         return "the file has another name, too, and would be changed there"
     return None

@@ -145,6 +145,6 @@ def _why_needed(copy: Copy) -> str | None:
 def _json(path: Path) -> Mapping[str, Any]:
     try:
         record = json.loads(path.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}
