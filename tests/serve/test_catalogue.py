@@ -10,6 +10,7 @@ import synthetic
 from servelab import started_run, write_seconds
 
 from flatwater.catalogue.find import DEPTH_MAX
+from flatwater.results import open_result
 from flatwater.results.tags import change_tags
 from flatwater.serve import catalogue as catalogue_module
 from flatwater.serve import folders
@@ -158,6 +159,16 @@ def test_what_changes_is_read_again_and_what_goes_is_gone(tmp_path: Path, two_re
     assert listing(catalogue, text="another title") == ["one"]
     shutil.rmtree(tmp_path / "one")
     assert listing(catalogue) == []
+
+
+def test_one_that_is_asked_for_is_told_as_it_is_now(two_results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flatwater.serve.catalogue.FRESH_S", 60.0)
+    catalogue = Catalogue([two_results])
+    (one, *_) = catalogue.listing(Query()).shown
+    result = open_result(one.place.path)
+    result.write_manifest("interrupted")
+    found = catalogue.find(one.place.key)
+    assert one.status == "complete" and found is not None and found.status == "interrupted"
 
 
 def test_each_is_read_once(tmp_path: Path, two_results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError
 from flatwater.results.foreign import as_foreign
 from flatwater.serve.alive import why_alive
-from flatwater.serve.folders import Place, find_results, why_unseen
+from flatwater.serve.folders import Place, find_results, stamp_of, why_unseen
 from flatwater.serve.listed import Listed, read_listed
 from flatwater.serve.stored import Stored
 from flatwater.serve.writers import Writers
@@ -125,10 +125,17 @@ class Catalogue:
             self._wake.set()
 
     def find(self, key: str) -> Listed | None:
-        """The result of a key; None if there is none, or if it is left out."""
+        """The result of a key as it is now; None if there is none, or if it is left out."""
         self.refresh()
         place = self._places.get(key)
-        return self._one(place) if place is not None else None
+        if place is None:
+            return None
+        # The list may be of two seconds ago, and the run over since.
+        place = replace(place, stamp=stamp_of(place.path))
+        with self._lock:
+            if key in self._places:
+                self._places[key] = place
+        return self._one(place)
 
     def running(self, writers: Writers) -> list[Listed]:
         """The runs under way, the one that began last first."""

@@ -94,7 +94,10 @@ def test_a_run_that_was_stopped_goes_on(starting: Lab, tmp_path: Path) -> None:
     assert answer.status == 303 and answer.headers["location"] == f"/started/{key}", answer.text
     wait_for(lambda: measured_lines(folder) > before + 2)
     again = starting.post(f"/run/{key}/resume")
-    assert again.status == 409 and "runs it already" in again.text
+    # Pressed twice: it goes on, once.
+    assert again.status == 303 and again.headers["location"] == f"/started/{key}", again.text
+    assert starting.launcher is not None
+    assert [child.alive for child in starting.launcher.started()] == [True, False]
     stop(starting, key, folder)
     (cell,) = open_result(folder).cells
     assert [event.kind for event in cell.events].count("seam") == 1 and not (folder / "set-aside").exists()

@@ -157,7 +157,11 @@ class LaunchPages:
         except Problems as error:
             return _not_resumed(listed, 409, error.problems)
         except UserError as error:
-            return _not_resumed(listed, 409, [error])
+            child_there = own(self._launcher, listed.place.key)
+            if child_there is None:
+                return _not_resumed(listed, 409, [error])
+            # Pressed twice, or by two at once: a browser shows the last answer only, and the run does go on.
+            child = child_there
         return RedirectResponse(f"/started/{child.key}", 303)
 
 
