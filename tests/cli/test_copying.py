@@ -13,8 +13,6 @@ from lab import Lab
         (("copy", "s3://bucket/a", "s3://bucket/b"), "between this machine and a store"),
         (("copy", "a", "s3://bucket/b"), "not a flatwater result"),
         (("copy", "nowhere", "s3://bucket/b"), "no such folder"),
-        (("tag", "s3://bucket/a", "x=y"), "flatwater copy s3://bucket/a a"),
-        (("serve", "s3://bucket/a"), "flatwater copy s3://bucket/a a"),
         (("import", "x", "--out", "s3://bucket/a"), "takes a path of this machine"),
         (("run", "x.toml", "--out", "s3://bucket"), "no such file"),
         (("run", "quick", "--out", "s3://k:pw@bucket/x"), "no login"),

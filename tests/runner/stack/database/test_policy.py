@@ -43,7 +43,7 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
 
 
-def run(lab: Lab, policy: str, generation: str = "percona-5.5", servers: int = 1) -> Ran:
+def run(lab: Lab, policy: str, generation: str = "percona-5.5", servers: int = 1, doublewrite: int = 1) -> Ran:
     oltp = {"kind": "oltp", "mode": "read_write", "tables": servers, "rows": 300_000 // servers}
     content = {
         "workload": oltp | {"warmup_s": 10, "duration_s": 20},
@@ -51,7 +51,7 @@ def run(lab: Lab, policy: str, generation: str = "percona-5.5", servers: int = 1
             "kind": "innodb-model",
             "generation": generation,
             "flushing": policy,
-            "settings": SETTINGS,
+            "settings": SETTINGS | {"innodb_doublewrite": doublewrite},
             "servers": servers,
         },
         "storage": {"kind": "memory", "device": appliance(lab.folder)},
@@ -67,10 +67,11 @@ def written(folder: Path, text: str) -> str:
     return f"{path}:Mine"
 
 
-@pytest.mark.parametrize("generation", ["percona-5.5", "mysql-5.7"])
-def test_a_policy_holds_what_it_wants_to_hold(lab: Lab, generation: str) -> None:
+#: A batch of 5.5 sees its LSN limit again when the doublewrite buffer is full, and writes younger pages meanwhile.
+@pytest.mark.parametrize(("generation", "doublewrite"), [("percona-5.5", 0), ("mysql-5.7", 1)])
+def test_a_policy_holds_what_it_wants_to_hold(lab: Lab, generation: str, doublewrite: int) -> None:
     def age(policy: str) -> tuple[float, float]:
-        told = run(lab, policy, generation).cell["metrics"]
+        told = run(lab, policy, generation, doublewrite=doublewrite).cell["metrics"]
         names = ("modified_age_bytes", "pages_flushed_adaptive_per_s")
         return told[f"database.{names[0]}"]["mean"], told[f"database.{names[1]}"]["mean"]
 

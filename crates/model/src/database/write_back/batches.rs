@@ -6,8 +6,9 @@ use flatwater_core::slab::Slab;
 
 use super::super::events::Event;
 use super::super::host::Host;
-use super::super::ids::{AREA_PAGES, BatchId, FrameId, Lsn, PageNo, PassId, ThreadNo};
+use super::super::ids::{BatchId, FrameId, Lsn, PageNo, PassId, ThreadNo};
 use super::super::pool::Pool;
+use super::areas::{NO_PAGES, bits, neighbours};
 
 /// How much of the LRU list's end a batch searches for dirty pages.
 const LRU_DEPTH: u32 = 2048;
@@ -121,18 +122,6 @@ pub(super) struct Batches {
     /// is chosen.
     limit_at_tail: bool,
 }
-
-/// Pages of one area, a bit each.
-const fn bits(pages: &Range<PageNo>) -> u64 {
-    if pages.start.number() == pages.end.number() {
-        return 0;
-    }
-    let (first, last) = (pages.start.in_area(), (pages.end.number() - 1) % AREA_PAGES);
-    u64::MAX << first & u64::MAX >> (AREA_PAGES - 1 - last)
-}
-
-/// No page.
-const NO_PAGES: Range<PageNo> = PageNo::new(0)..PageNo::new(0);
 
 impl Batches {
     /// No batches yet, in so many instances. `limit_at_tail`: `Generation::limits_batches_at_the_tail`.
@@ -391,22 +380,6 @@ impl Batch {
             Progress::Done
         }
     }
-}
-
-/// The neighbours that are written with a page: of its area all (innodb_flush_neighbors = 2, and before 5.6), or the dirty
-/// ones on both sides without a gap (1).
-fn neighbours(pool: &Pool, page: PageNo, without_gap: bool) -> Range<PageNo> {
-    let (from, at) = (page.area().page(0).number(), page.in_area());
-    let (first, end) = if without_gap {
-        let dirty = pool.dirty_of_area(page.area());
-        let below = PageNo::new(from)..page;
-        let first = (!dirty & bits(&below)).checked_ilog2().map_or(0, |gap| gap + 1);
-        (first, (!dirty & !bits(&below)).trailing_zeros())
-    } else {
-        (0, AREA_PAGES)
-    };
-    debug_assert!(first <= at);
-    PageNo::new(from + first)..PageNo::new(from.saturating_add(end))
 }
 
 /// A thread goes on, after a while if nothing was done for it.

@@ -17,6 +17,7 @@ use super::ids::{BatchId, Lsn, PAGE_BYTES, PassId, ThreadNo, WriterId};
 use super::pool::Pool;
 use super::spec::Spec;
 
+mod areas;
 mod batches;
 mod chunks;
 mod doublewrite;
