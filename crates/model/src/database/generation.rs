@@ -107,6 +107,17 @@ impl Generation {
         }
     }
 
+    /// What becomes of a page that was written because frames are needed. MySQL with a page cleaner evicts it at once, if it
+    /// can (buf_page_io_complete). In MariaDB since 10.6.13 and 10.11.3 it stays where it is, and the next search of the
+    /// list evicts it, unless it was changed again meanwhile (MDEV-26827: buf_flush_LRU_list_batch).
+    pub const fn frame_after_write(self) -> FrameAfterWrite {
+        match self {
+            Self::Master(_) => FrameAfterWrite::Oldest,
+            Self::Cleaner(CleanerGeneration::Mariadb1011) => FrameAfterWrite::InPlace,
+            Self::Cleaner(_) => FrameAfterWrite::Free,
+        }
+    }
+
     /// Most pages of a batch for free frames. MySQL 5.6 makes one such batch after another, as threads may wait for the end
     /// of one (PAGE_CLEANER_LRU_BATCH_CHUNK_SIZE).
     pub const fn lru_chunk_pages(self) -> u64 {
@@ -142,6 +153,17 @@ impl Generation {
     pub const fn groups_binlog(self) -> bool {
         self.has_cleaner()
     }
+}
+
+/// What becomes of a page that was written because frames are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameAfterWrite {
+    /// It goes to the end of the LRU list, to be evicted next.
+    Oldest,
+    /// It is evicted.
+    Free,
+    /// It stays where it is in the LRU list.
+    InPlace,
 }
 
 /// What threads do when the log is at its limit.

@@ -23,6 +23,7 @@ mod log;
 mod machine;
 mod placement;
 mod pool;
+mod purge;
 mod read_ahead;
 mod settings;
 mod spec;

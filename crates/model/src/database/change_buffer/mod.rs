@@ -2,8 +2,8 @@
 //! a B-tree of their own (`tree.rs`), by page, until the page is read for another reason, or in the background.
 //!
 //! Its leaves are pages as others are, in the room behind all tables (the system tablespace), few and much used. Pages
-//! above them and the bitmap pages are not touched. What purge would buffer is not modelled, as purge is not. The change
-//! buffer knows no time and does no IO.
+//! above them and the bitmap pages are not touched. What purge would buffer is not modelled. The change buffer knows
+//! no time and does no IO.
 
 use flatwater_core::seed::splitmix;
 

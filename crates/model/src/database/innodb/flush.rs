@@ -97,6 +97,7 @@ impl Innodb {
     pub(super) fn tick(&mut self) {
         self.sync_log_each_second();
         self.merge_in_background(false);
+        self.purge_next();
         if let Background::Cleaner(cleaner) = &mut self.background
             && cleaner.tick()
         {

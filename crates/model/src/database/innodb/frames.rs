@@ -47,6 +47,10 @@ impl Innodb {
             return None;
         }
         self.threads.get(thread).end_search();
+        if generation.is_mariadb() && self.pool.free() <= self.spec.settings.innodb_lru_scan_depth / 2 {
+            // As few as this are told at once (MDEV-33053: buf_LRU_get_free_block).
+            self.wake_cleaner();
+        }
         self.pool.admit(page, reading)
     }
 

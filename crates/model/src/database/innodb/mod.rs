@@ -17,6 +17,7 @@ use super::locks::RowLocks;
 use super::log::{Limits, Log};
 use super::placement::Placement;
 use super::pool::Pool;
+use super::purge::Purge;
 use super::read_ahead::ReadAhead;
 use super::spec::Spec;
 use super::threads::Threads;
@@ -52,6 +53,7 @@ pub(super) struct Innodb {
     commits: Commits,
     binlog: Option<Binlog>,
     change_buffer: Option<ChangeBuffer>,
+    purge: Option<Purge>,
     read_ahead: ReadAhead,
     write_back: WriteBack,
     rounds: Rounds,
@@ -89,12 +91,14 @@ impl Innodb {
         let doublewrite_bytes = Doublewrite::of_server(generation, settings).reserved_bytes(pool.instances());
         let placement = Placement::new(&spec, touches.as_ref(), doublewrite_bytes, used_bytes)?;
         let mergers = u32::from(change_buffer.is_some());
+        let purge = Purge::of_server(generation, spec.connections + mergers, touches.tables());
+        let others = mergers + purge.as_ref().map_or(0, Purge::threads);
         let mut host = Host::new(number, placement, &spec.cpu, generation.syncs_times(settings));
         (0..spec.connections).for_each(|thread| host.wake(ThreadNo::new(thread)));
         let placement = host.placement();
         Ok(Self {
-            threads: Threads::new(spec.connections, mergers, touches.kinds().len(), &spec.cpu),
-            locks: RowLocks::new(spec.connections + mergers),
+            threads: Threads::new(spec.connections, others, touches.kinds().len(), &spec.cpu),
+            locks: RowLocks::new(spec.connections + others),
             log: Log::new(generation, settings, placement.log(), spec.page_cache_bytes),
             commits: Commits::new(spec.connections, settings.log_bin, generation.groups_binlog()),
             binlog: Binlog::new(settings, generation.groups_binlog(), placement.binlog()),
@@ -104,6 +108,7 @@ impl Innodb {
             background: Background::of_server(generation, settings, limits.ages()),
             collected_ns: 0,
             change_buffer,
+            purge,
             limits,
             pool,
             host,

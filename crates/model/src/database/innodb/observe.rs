@@ -61,6 +61,9 @@ impl Innodb {
             series.push(("ibuf_buffered_per_s", rate(buffer.counts().buffered)));
             series.push(("ibuf_merges_per_s", rate(buffer.counts().merged)));
         }
+        if let Some(purge) = &self.purge {
+            series.push(("history_length", purge.history_length() as f64));
+        }
         if uses > 0 {
             series.push(("hit_ratio", 1.0 - (waited as f64 / uses as f64).min(1.0)));
         }

@@ -78,6 +78,10 @@ impl Innodb {
         if self.burn(thread) || self.change_buffer.as_mut().is_some_and(|buffer| buffer.rest(thread)) {
             return false;
         }
+        if self.purge.as_mut().is_some_and(|purge| purge.rest(thread)) {
+            self.purge_next();
+            return false;
+        }
         if !self.end_changes(thread) {
             return false;
         }
@@ -94,8 +98,22 @@ impl Innodb {
         if done {
             // Whoever has changed nothing has had no commit.
             self.locks.release(thread, &mut self.host);
+            if let Some(purge) = &mut self.purge {
+                purge.add(self.host.now_ns(), self.threads.get(thread).uncommitted_changes());
+            }
         }
         done
+    }
+
+    /// Lets the purge begin its next batch, if the one before is over.
+    pub(super) fn purge_next(&mut self) {
+        let Self { threads, host, purge, .. } = self;
+        let Some(purge) = purge.as_mut().filter(|purge| purge.is_idle()) else { return };
+        let placement = host.placement();
+        for (thread, touches) in purge.begin_batch(threads.started_ns().min(), |page| placement.file_of(page)) {
+            threads.get(thread).append(&touches);
+            host.wake(thread);
+        }
     }
 
     /// Commits a thread's transaction, whose changes end at `lsn` (ZERO: there are none) and are `bytes` of redo. True: it

@@ -10,14 +10,16 @@ pub(super) const OLD_EIGHTHS: u64 = 3;
 /// How far the border between young and old may be off before it is moved (BUF_LRU_OLD_TOLERANCE).
 pub(super) const OLD_TOLERANCE: u64 = 20;
 
-/// A search of an LRU list by threads that need a frame: it goes on where the one before it stopped (LRUItr of MySQL 5.7's
-/// buf0buf.h).
+/// A search of an LRU list that goes on where it stopped (LRUItr and LRUHp of MySQL 5.7's buf0buf.h): the first two are those
+/// of threads that need a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Search {
     /// For a clean page (lru_scan_itr).
     Clean,
     /// For a page that is clean or can be written (single_scan_itr).
     Any,
+    /// The way of a batch that frees frames, which begins at the end of the list each time (lru_hp).
+    Batch,
 }
 
 /// One of the pool's instances.
@@ -30,7 +32,7 @@ pub(super) struct Instance {
     old_head: FrameId,
     old: u64,
     /// Where each search that goes on does so; `NONE`: at the end.
-    searched: [FrameId; 2],
+    searched: [FrameId; 3],
     /// Its dirty pages, in the order of their oldest change.
     flush: List,
     /// All pages that are older than this one in the flush list are being written; `NONE`: all pages in it are.
@@ -49,7 +51,7 @@ impl Instance {
             lru: List::EMPTY,
             old_head: FrameId::NONE,
             old: 0,
-            searched: [FrameId::NONE; 2],
+            searched: [FrameId::NONE; 3],
             flush: List::EMPTY,
             idle: FrameId::NONE,
             evicted: 0,
@@ -96,6 +98,11 @@ impl Instance {
         let at = self.searched[search as usize];
         let is_old = frames.get(at.index()).is_some_and(|page| page.flags & OLD != 0);
         if is_old { at } else { self.lru.tail() }
+    }
+
+    /// The page with which the way of a batch goes on, or `NONE`.
+    pub(super) const fn batch_from(&self) -> FrameId {
+        self.searched[Search::Batch as usize]
     }
 
     /// A search stops before this page; `NONE`: at the young end of the list.

@@ -150,6 +150,30 @@ impl Pool {
         found
     }
 
+    /// A batch begins at the end of an instance's list.
+    pub(in super::super) fn begin_batch(&mut self, instance: usize) {
+        let tail = self.instances[instance].least_recent();
+        self.instances[instance].end_search(Search::Batch, tail);
+    }
+
+    /// The next dirty page on a batch's way from the end of an instance's list. Clean pages on the way are evicted. None at
+    /// its end: `wanted` frames are free, or the list is down to `least` pages, or the batch has gone over all of it.
+    pub(in super::super) fn next_of_batch(&mut self, instance: usize, wanted: u64, least: u64) -> Option<FrameId> {
+        while self.free_of(instance) < wanted && self.data_of(instance) > least {
+            let frame = self.instances[instance].batch_from();
+            let page = self.frames.get(frame.index())?;
+            let flags = page.flags;
+            self.instances[instance].end_search(Search::Batch, page.lru.newer);
+            if flags & BUSY == DIRTY {
+                return Some(frame);
+            }
+            if flags & BUSY == 0 {
+                self.evict(frame);
+            }
+        }
+        None
+    }
+
     /// Evicts clean pages among the last `scan` of an instance's list until `wanted` frames are free, or it has passed
     /// `most` dirty pages. Returns how many dirty pages it passed.
     pub(in super::super) fn evict_to(&mut self, instance: usize, wanted: u64, scan: u32, most: u64) -> u64 {

@@ -193,6 +193,33 @@ fn page_cleaners_see_to_free_pages() {
     }
 }
 
+/// A MariaDB whose data are far larger than its pool of 2048 frames, of which 512 are to be free.
+fn small_mariadb() -> Spec {
+    let changes = [
+        ("/settings/innodb_buffer_pool_size", (32_u64 << 20).into()),
+        ("/settings/innodb_log_file_size", (1_u64 << 30).into()),
+        ("/settings/innodb_lru_scan_depth", 512.into()),
+    ];
+    cleaner("mariadb-10.11", &changes)
+}
+
+#[test]
+fn mariadb_frees_frames_before_threads_have_to_wait_for_them() {
+    let (_, told) = run(small_mariadb(), 5, 10, &["free_page_waits_per_s", "pages_free"]);
+    assert!(told[0] == 0.0 && (256.0..512.0).contains(&told[1]), "{told:?}");
+}
+
+#[test]
+fn mariadb_purges_once_a_second_what_has_been_changed() {
+    // A pool that holds all of the data: nothing has to be read for it.
+    let (tps, told) = run(cleaner("mariadb-10.11", &[]), 5, 10, &["history_length"]);
+    let a_second = told[0] / tps;
+    assert!((0.3..1.1).contains(&a_second), "{tps} tps, {told:?}");
+    // A pool that does not: with more to read, the history is longer.
+    let (tps, told) = run(small_mariadb(), 5, 10, &["history_length"]);
+    assert!(told[0] / tps > a_second, "{tps} tps, {told:?}");
+}
+
 #[test]
 fn another_servers_policy_may_be_asked() {
     let quiet = spec(&[

@@ -97,6 +97,12 @@ impl Thread {
         Some((self.lsn, self.touches[self.committed..self.at].iter().map(|touch| u64::from(touch.redo)).sum()))
     }
 
+    /// The changes of its transaction that are not committed.
+    pub(in super::super) fn uncommitted_changes(&self) -> impl Iterator<Item = &Touch> {
+        let own = if self.transaction.is_some() { self.committed..self.at } else { 0..0 };
+        self.touches[own].iter().filter(|touch| touch.changes())
+    }
+
     /// The pages that it uses next, and how many it has used of them. `end_run` gives them back.
     pub(super) fn begin_run(&mut self) -> (Vec<Touch>, usize) {
         (std::mem::take(&mut self.touches), self.at)

@@ -77,6 +77,7 @@ struct Batch {
     instance: usize,
     /// Pages that it may still choose.
     left: u64,
+    way: Option<LruWay>,
     /// Pages of an area that are to be looked at still.
     area: Range<PageNo>,
     /// Pages that are chosen and not written.
@@ -95,6 +96,14 @@ struct Batch {
     in_slice: u64,
     slice_pages: u64,
     owner: Owner,
+}
+
+/// How a batch for free frames goes over an LRU list from its end: it evicts clean pages and writes dirty ones, until so many
+/// frames are free or so few pages are in the list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LruWay {
+    pub(super) wanted: u64,
+    pub(super) least: u64,
 }
 
 /// Which batches an instance has under way, and who waits for them.
@@ -146,12 +155,21 @@ impl Batches {
         self.instances[instance].lru.is_some_and(|id| !self.batches[id].chosen)
     }
 
-    /// Starts a batch; its instance must have none of its kind (but of single pages).
-    pub(super) fn start(&mut self, instance: usize, kind: Kind, pages: u64, owner: Owner) -> BatchId {
+    /// Starts a batch of at most so many pages; its instance must have none of its kind (but of single pages). `way`: of one
+    /// for free frames that evicts clean pages itself.
+    pub(super) fn start(
+        &mut self,
+        instance: usize,
+        kind: Kind,
+        pages: u64,
+        way: Option<LruWay>,
+        owner: Owner,
+    ) -> BatchId {
         let id = self.batches.insert(Batch {
             kind,
             instance,
             left: pages,
+            way,
             area: NO_PAGES,
             under_way: 0,
             begun: 0,
@@ -183,10 +201,11 @@ impl Batches {
             if let Some(frame) = batch.next_of_area(pool) {
                 return Some(frame);
             }
-            let first = match batch.kind {
-                Kind::Lru => pool.dirty_at_end(batch.instance, LRU_DEPTH),
-                Kind::Single(frame) => Some(frame),
-                Kind::List { limit_lsn, .. } => {
+            let first = match (batch.kind, batch.way) {
+                (Kind::Lru, Some(way)) => pool.next_of_batch(batch.instance, way.wanted, way.least),
+                (Kind::Lru, None) => pool.dirty_at_end(batch.instance, LRU_DEPTH),
+                (Kind::Single(frame), _) => Some(frame),
+                (Kind::List { limit_lsn, .. }, _) => {
                     let tail_lsn = pool.oldest_lsn_in(batch.instance);
                     pool.oldest_dirty(batch.instance).filter(|frame| {
                         (if self.limit_at_tail { tail_lsn } else { pool.oldest_lsn_of(*frame) }) < limit_lsn
@@ -203,6 +222,12 @@ impl Batches {
                 return Some(first);
             }
             batch.area = neighbours(pool, pool.page(first), self.neighbours == 1);
+        }
+        // It has written as many as it may. Those at the end of the list that are in their places by now are evicted, up to the
+        // first one that was changed again (buf_do_LRU_batch(0)).
+        if let (Some(way), 0) = (batch.way, batch.left) {
+            pool.begin_batch(batch.instance);
+            pool.next_of_batch(batch.instance, way.wanted, way.least);
         }
         None
     }

@@ -25,7 +25,7 @@ fn pool(pages: Range<u32>, dirty: &[u32]) -> Pool {
 /// The pages of a batch of at most so many, as they are chosen.
 fn choose(pool: &mut Pool, neighbours: u8, kind: Kind, most: u64) -> Vec<u32> {
     let mut batches = Batches::new(1, neighbours, false);
-    let batch = batches.start(0, kind, most, Owner::Master);
+    let batch = batches.start(0, kind, most, None, Owner::Master);
     let mut chosen = Vec::new();
     while let Some(frame) = batches.next_page(batch, pool) {
         batches.begin_page(batch, 0);
@@ -68,7 +68,7 @@ fn in_old_servers_the_last_page_of_the_list_stops_a_batch_and_it_stays_there_unt
     // The limit lets the first page through only. While it is on its way, younger pages go out as well.
     let (mut pool, mut batches) = (pool(0..200, &[10, 100, 180, 190]), Batches::new(1, 0, true));
     let limited = Kind::List { limit_lsn: Lsn::new(110), sync: true };
-    let batch = batches.start(0, limited, 3, Owner::Master);
+    let batch = batches.start(0, limited, 3, None, Owner::Master);
     for number in [10, 100, 180] {
         let frame = batches.next_page(batch, &mut pool).unwrap();
         assert_eq!(pool.page(frame), page(number));
@@ -76,7 +76,7 @@ fn in_old_servers_the_last_page_of_the_list_stops_a_batch_and_it_stays_there_unt
         pool.begin_write(frame);
     }
     assert_eq!(batches.next_page(batch, &mut pool), None, "it has as many as it wants");
-    let batch = batches.start(0, limited, 3, Owner::Master);
+    let batch = batches.start(0, limited, 3, None, Owner::Master);
     assert!(batches.next_page(batch, &mut pool).is_some());
     pool.end_write(pool.find(page(10)).unwrap());
     assert_eq!(batches.next_page(batch, &mut pool), None, "the last page is over the limit now");
@@ -116,7 +116,7 @@ fn a_single_page_goes_alone() {
 #[test]
 fn a_batch_is_done_when_its_pages_are_in_their_places_and_synced() {
     let mut batches = Batches::new(2, 0, false);
-    let batch = batches.start(1, Kind::Lru, 9, Owner::Master);
+    let batch = batches.start(1, Kind::Lru, 9, None, Owner::Master);
     assert!(batches.is_under_way(1, Kind::Lru) && !batches.is_under_way(1, ALL) && !batches.is_under_way(0, Kind::Lru));
     [4, 4, 8].into_iter().for_each(|file| batches.begin_page(batch, file));
     assert_eq!(batches.end_page(batch), Progress::UnderWay);
@@ -136,7 +136,7 @@ fn threads_that_want_a_frame_go_on_after_the_batch_or_a_while_after_a_vain_one()
     let mut batches = Batches::new(1, 0, false);
     let thread = ThreadNo::new(3);
     for written in [true, false] {
-        let batch = batches.start(0, Kind::Lru, 9, Owner::Master);
+        let batch = batches.start(0, Kind::Lru, 9, None, Owner::Master);
         batches.wait_for_free(thread, 0);
         assert!(batches.has_free_waiters());
         if written {
@@ -155,7 +155,7 @@ fn those_who_wait_for_a_batch_go_on_when_its_last_page_is_written() {
     let (mut host, _) = host();
     for kind in [Kind::Lru, ALL] {
         let mut batches = Batches::new(1, 0, true);
-        let batch = batches.start(0, kind, 9, Owner::Master);
+        let batch = batches.start(0, kind, 9, None, Owner::Master);
         if kind == ALL {
             batches.wait_for_lists(ThreadNo::new(3), 0, &mut host);
         } else {
@@ -179,8 +179,8 @@ fn those_who_wait_for_a_batch_go_on_when_its_last_page_is_written() {
 fn a_thread_that_waits_for_lists_sees_each_instance_without_a_batch() {
     let (mut host, _) = host();
     let mut batches = Batches::new(3, 0, false);
-    let first = batches.start(0, ALL, 9, Owner::Master);
-    let last = batches.start(2, ALL, 9, Owner::Master);
+    let first = batches.start(0, ALL, 9, None, Owner::Master);
+    let last = batches.start(2, ALL, 9, None, Owner::Master);
     batches.wait_for_lists(ThreadNo::new(5), 0, &mut host);
     batches.end(first, &mut host);
     assert!(ready(&mut host).is_empty(), "the batch of the last instance is under way");

@@ -2,6 +2,7 @@
 //! after both.
 
 use super::super::events::{Event, Tag};
+use super::super::generation::FrameAfterWrite;
 use super::super::host::Host;
 use super::super::ids::{BatchId, Lsn, WriterId};
 use super::super::pool::Pool;
@@ -110,9 +111,13 @@ impl WriteBack {
         let kind = self.batches.kind(batch);
         self.counts.count(kind);
         if matches!(kind, Kind::Lru | Kind::Single(_)) {
-            pool.make_oldest(frame);
-            if self.evicts {
-                pool.evict_one(pool.instance_of(pool.page(frame)), 1);
+            match self.frame_after_write {
+                FrameAfterWrite::InPlace => {}
+                FrameAfterWrite::Oldest => pool.make_oldest(frame),
+                FrameAfterWrite::Free => {
+                    pool.make_oldest(frame);
+                    pool.evict_one(pool.instance_of(pool.page(frame)), 1);
+                }
             }
         }
         host.wake_last_first(pool.take_waiters(frame));

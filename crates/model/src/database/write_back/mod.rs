@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 use super::events::Event;
+use super::generation::FrameAfterWrite;
 use super::host::Host;
 use super::ids::{BatchId, Lsn, PAGE_BYTES, PassId, ThreadNo, WriterId};
 use super::pool::Pool;
@@ -25,7 +26,7 @@ mod file_syncs;
 mod passes;
 mod writers;
 
-use batches::{Batches, Progress};
+use batches::{Batches, LruWay, Progress};
 pub(super) use batches::{Ended, Kind, Owner};
 pub(super) use doublewrite::{Doublewrite, SHARED_PAGES};
 use file_syncs::FileSyncs;
@@ -93,15 +94,15 @@ pub(super) struct WriteBack {
     /// CPU time of a page, ns: of the thread that writes its batch, and of those that end requests.
     writer_ns: u64,
     end_ns: u64,
-    /// Most pages of a batch for free frames; the length under which it leaves an LRU list alone; and whether it goes over
-    /// all of the list rather than over innodb_lru_scan_depth pages.
-    lru_most: u64,
+    /// The length under which batches for free frames leave an LRU list alone.
     lru_least: u64,
-    lru_scans_all: bool,
+    /// Most pages of such a batch, in servers where it evicts clean pages on its way over the list. Elsewhere it does so before
+    /// its first page is written.
+    lru_most: Option<u64>,
     /// Pages of one of the batches in which it goes over the list.
     lru_chunk: u64,
-    /// A page that is written for its frame is evicted at once.
-    evicts: bool,
+    /// What becomes of a page that was written for its frame.
+    frame_after_write: FrameAfterWrite,
     /// The data files, in servers whose threads sync them in turn.
     file_syncs: Option<FileSyncs>,
     /// Those who wait for a batch wait for the writes of all its pages, and not for their sync.
@@ -126,11 +127,10 @@ impl WriteBack {
             unsynced_files: 0,
             writer_ns,
             end_ns: spec.cpu.write_ns - writer_ns,
-            lru_most: if generation.is_mariadb() { settings.innodb_io_capacity_max.max(1) } else { u64::MAX },
             lru_least: lru_least(spec),
-            lru_scans_all: generation.is_mariadb(),
+            lru_most: generation.is_mariadb().then(|| settings.innodb_io_capacity_max.max(1)),
             lru_chunk: generation.lru_chunk_pages(),
-            evicts: generation.has_cleaner(),
+            frame_after_write: generation.frame_after_write(),
             file_syncs: generation.syncs_files_in_turn().then(FileSyncs::new),
             wakes_after_writes: generation.waits_for_writes_only(),
             ended: VecDeque::new(),
@@ -206,7 +206,11 @@ impl WriteBack {
                 self.passes.skip(pass);
                 continue;
             }
-            let pages = if kind == Kind::Lru { self.free_frames(instance, each, pool, host) } else { each };
+            let pages = if kind == Kind::Lru && self.lru_most.is_none() {
+                self.free_frames(instance, each, pool, host)
+            } else {
+                each
+            };
             if pages > 0 {
                 self.passes.begin_batch(pass);
                 self.start_batch(instance, kind, pages, Owner::Pass(pass), pool, host);
@@ -221,15 +225,16 @@ impl WriteBack {
     /// the server starts their writes while it goes (buf_flush_LRU_list_batch).
     fn free_frames(&mut self, instance: usize, depth: u64, pool: &mut Pool, host: &mut Host) -> u64 {
         let above_least = pool.data_of(instance).saturating_sub(self.lru_least);
-        let scan = if self.lru_scans_all { above_least } else { above_least.min(depth) };
-        let dirty = pool.evict_to(instance, depth, u32::try_from(scan).unwrap_or(u32::MAX), self.lru_chunk);
+        let scan = u32::try_from(above_least.min(depth)).unwrap_or(u32::MAX);
+        let dirty = pool.evict_to(instance, depth, scan, self.lru_chunk);
         if pool.free_of(instance) > 0 {
             self.batches.wake_free_waiters(instance, host);
         }
-        dirty.min(self.lru_most)
+        dirty
     }
 
-    /// Starts a batch of so many pages; its instance must have none of its kind (but of single pages).
+    /// Starts a batch of so many pages; its instance must have none of its kind (but of single pages). A batch for free frames
+    /// that evicts clean pages itself ends when so many frames are free.
     pub(super) fn start_batch(
         &mut self,
         instance: usize,
@@ -239,7 +244,14 @@ impl WriteBack {
         pool: &mut Pool,
         host: &mut Host,
     ) {
-        let batch = self.batches.start(instance, kind, pages, owner);
+        let (way, most) = match self.lru_most {
+            Some(most) if kind == Kind::Lru => {
+                pool.begin_batch(instance);
+                (Some(LruWay { wanted: pages, least: self.lru_least }), most)
+            }
+            _ => (None, pages),
+        };
+        let batch = self.batches.start(instance, kind, most, way, owner);
         let queue = self.writers.queue(instance, kind);
         if matches!(kind, Kind::Single(_)) {
             let writer = self.writers.insert_single(queue, !self.doubles());
@@ -273,7 +285,9 @@ impl WriteBack {
         let (mut newest_lsn, mut files, mut forced, mut ending) = (Lsn::ZERO, 0, false, None);
         while chunk.len() < room && !forced {
             let Some(batch) = batches.pop_front() else { break };
-            if let Some(frame) = self.batches.next_page(batch, pool) {
+            let next = self.batches.next_page(batch, pool);
+            self.wake_for_evicted(batch, pool, host);
+            if let Some(frame) = next {
                 pool.begin_write(frame);
                 newest_lsn = newest_lsn.max(pool.newest_lsn(frame));
                 let file = 1 << (host.placement().file_of(pool.page(frame)) % 64);
@@ -308,6 +322,14 @@ impl WriteBack {
             host.schedule(posted_ns, Event::Posted(id));
         } else {
             self.writers.release(id);
+        }
+    }
+
+    /// Threads that wait for a frame go on, if a batch has evicted pages on its way (buf_LRU_block_free_non_file_page).
+    fn wake_for_evicted(&mut self, batch: BatchId, pool: &Pool, host: &mut Host) {
+        let instance = self.batches.instance_of(batch);
+        if self.lru_most.is_some() && pool.free_of(instance) > 0 {
+            self.batches.wake_free_waiters(instance, host);
         }
     }
 
