@@ -6,9 +6,10 @@ use flatwater_core::slab::Slab;
 
 use super::super::events::Event;
 use super::super::host::Host;
-use super::super::ids::{BatchId, FrameId, Lsn, PageNo, PassId, ThreadNo};
+use super::super::ids::{BatchId, FrameId, PageNo, ThreadNo};
 use super::super::pool::Pool;
 use super::areas::{NO_PAGES, bits, neighbours};
+use super::kind::{Ended, Kind, LruWay, Owner, Progress};
 
 /// How much of the LRU list's end a batch searches for dirty pages.
 const LRU_DEPTH: u32 = 2048;
@@ -18,57 +19,6 @@ const SLICE_NS: u64 = 3_000_000;
 const FIRST_SLICE_PAGES: u64 = 8;
 /// A thread for which nothing could be written tries again after this.
 const PAUSE_NS: u64 = 1_000_000;
-
-/// Which pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Kind {
-    /// Those whose first change is the oldest, before an LSN.
-    List {
-        /// The LSN.
-        limit_lsn: Lsn,
-        /// The log is near its limit.
-        sync: bool,
-    },
-    /// Those at the end of the LRU list.
-    Lru,
-    /// This page, which its thread writes by itself for its frame, past the batches.
-    Single(FrameId),
-}
-
-/// Who waits for the end of a batch or a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Owner {
-    Master,
-    Cleaner,
-    /// A thread that needs room in the log.
-    Thread(ThreadNo),
-    /// A thread that needs a frame.
-    Reader(ThreadNo),
-    Pass(PassId),
-    /// Of no batch: the files that a checkpoint waits for.
-    Checkpoint,
-}
-
-/// A batch or a pass that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Ended {
-    pub(in super::super) owner: Owner,
-    /// Pages that were written.
-    pub(in super::super) written: u64,
-    /// An instance was left out, because another batch was in its list.
-    pub(in super::super) skipped: bool,
-}
-
-/// Where a batch is whose pages are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
-    /// Pages of it are still being written, or it has not chosen all.
-    UnderWay,
-    /// All its pages are in their places: these files are to be synced, a bit each.
-    Unsynced(u64),
-    /// Nothing is left to do.
-    Done,
-}
 
 /// Pages of one instance.
 #[derive(Debug)]
@@ -96,14 +46,6 @@ struct Batch {
     in_slice: u64,
     slice_pages: u64,
     owner: Owner,
-}
-
-/// How a batch for free frames goes over an LRU list from its end: it evicts clean pages and writes dirty ones, until so many
-/// frames are free or so few pages are in the list.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LruWay {
-    pub(super) wanted: u64,
-    pub(super) least: u64,
 }
 
 /// Which batches an instance has under way, and who waits for them.

@@ -1,7 +1,7 @@
 //! Tests of batches without the rest of a server.
 
 use super::super::super::host::tests::{events_until, host, ready};
-use super::super::super::ids::{AREA_PAGES, AreaNo};
+use super::super::super::ids::{AREA_PAGES, AreaNo, Lsn};
 use super::*;
 
 fn page(number: u32) -> PageNo {

@@ -7,9 +7,9 @@ use super::super::host::Host;
 use super::super::ids::{BatchId, Lsn, WriterId};
 use super::super::pool::Pool;
 use super::WriteBack;
-use super::batches::{Ended, Kind, Owner, Progress};
 use super::doublewrite::buffer_writes;
 use super::file_syncs::{Answer, LOOK_NS};
+use super::kind::{Ended, Kind, Owner, Progress};
 use super::writers::{Life, Stage};
 use crate::storage::Operation;
 

@@ -23,13 +23,15 @@ mod batches;
 mod chunks;
 mod doublewrite;
 mod file_syncs;
+mod kind;
 mod passes;
 mod writers;
 
-use batches::{Batches, LruWay, Progress};
-pub(super) use batches::{Ended, Kind, Owner};
+use batches::Batches;
 pub(super) use doublewrite::{Doublewrite, SHARED_PAGES};
 use file_syncs::FileSyncs;
+pub(super) use kind::{Ended, Kind, Owner};
+use kind::{LruWay, Progress};
 use passes::{Next, Passes};
 use writers::{Life, Stage, Writers};
 

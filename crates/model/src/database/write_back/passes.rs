@@ -3,7 +3,7 @@
 use flatwater_core::slab::Slab;
 
 use super::super::ids::PassId;
-use super::batches::{Ended, Kind, Owner};
+use super::kind::{Ended, Kind, Owner};
 
 /// A pass.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use flatwater_core::slab::Slab;
 
 use super::super::ids::{BatchId, FrameId, Lsn, WriterId};
 use super::super::settings::Settings;
-use super::batches::Kind;
 use super::doublewrite::Doublewrite;
+use super::kind::Kind;
 
 /// Where a writer's chunk is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
