@@ -462,4 +462,18 @@ RUST = (
         "modified_sync: less_margin(limit - limit / 15),",
         "database::log::ages::tests::the_first_mysql_8_takes_a_margin_off_each_limit",
     ),
+    _rust(
+        "model",
+        "database/generation.rs",
+        "Self::Cleaner(CleanerGeneration::Mariadb1011) => FrameAfterWrite::InPlace,",
+        "Self::Cleaner(CleanerGeneration::Mariadb1011) => FrameAfterWrite::Free,",
+        "database::write_back::tests::what_mariadb_has_written_is_evicted_by_its_next_pass_unless_it_was_changed_again",
+    ),
+    _rust(
+        "model",
+        "database/purge.rs",
+        "log.ended_ns < oldest_ns",
+        "log.ended_ns <= oldest_ns",
+        "database::purge::tests::what_a_transaction_under_way_may_read_stays",
+    ),
 )
