@@ -464,13 +464,6 @@ RUST = (
     ),
     _rust(
         "model",
-        "database/generation.rs",
-        "Self::Cleaner(CleanerGeneration::Mariadb1011) => FrameAfterWrite::InPlace,",
-        "Self::Cleaner(CleanerGeneration::Mariadb1011) => FrameAfterWrite::Free,",
-        "database::write_back::tests::what_mariadb_has_written_is_evicted_by_its_next_pass_unless_it_was_changed_again",
-    ),
-    _rust(
-        "model",
         "database/purge.rs",
         "log.ended_ns < oldest_ns",
         "log.ended_ns <= oldest_ns",
