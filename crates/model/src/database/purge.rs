@@ -2,13 +2,13 @@
 //!
 //! When nobody needs a row's history any more, MariaDB (since 10.3) writes into the row that it has none (MDEV-12288:
 //! row_purge_reset_trx_id). So each inserted or changed row's page is used and changed once more, some time after its
-//! transaction: in a small pool it is read again, and written again. MySQL touches only what is marked as deleted, which is not
-//! modelled: of TPC-C these are pages of `new_orders` that are in memory anyway.
+//! transaction: in a small pool it is read again, and written again. MySQL's purge changes only rows and index entries that are
+//! marked as deleted. That is not modelled: of TPC-C these are rows of `new_orders`, whose pages are in memory anyway.
 //!
 //! Each second the master thread wakes a coordinator, if it sleeps (wake_if_not_active). It takes one batch of transactions
 //! after another, gives all pages of a table to one of its threads, and waits for them (trx_purge_attach_undo_recs,
-//! trx_purge). It takes only transactions that had ended before the oldest one under way began, which may want to read what
-//! was before them. When there are none, it sleeps.
+//! trx_purge). It takes only transactions that had ended before the oldest one under way began: that one may read rows as they
+//! were. When there are none, the coordinator sleeps.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use super::generation::Generation;
 use super::ids::{PageNo, ThreadNo};
 use super::touches::Touch;
 
-/// Threads (innodb_purge_threads), and undo logs of a batch (innodb_purge_batch_size): the defaults of MariaDB 11.
+/// Threads (innodb_purge_threads), and undo logs of a batch (innodb_purge_batch_size), by default in MariaDB 11.
 const THREADS: u32 = 4;
 const BATCH_LOGS: usize = 127;
 

@@ -138,9 +138,18 @@ impl Cleaner {
         Some(if list_first { self.begin_list(sight) } else { self.begin_free() })
     }
 
+    /// Whether so few frames are free that the thread that takes one wakes it: in MariaDB (MDEV-33053, buf_LRU_get_free_block).
+    pub(in super::super) fn is_wanted(&self, free: u64) -> bool {
+        self.is_mariadb() && self.are_few(free)
+    }
+
+    const fn are_few(&self, free: u64) -> bool {
+        free < self.scan_depth / 2
+    }
+
     /// Whether too few frames are free (need_LRU_eviction of MariaDB's buf0flu.cc).
     const fn has_few(&self, sight: &Sight) -> bool {
-        sight.free < self.scan_depth / 2 || sight.free_waiters
+        self.are_few(sight.free) || sight.free_waiters
     }
 
     fn is_mariadb(&self) -> bool {

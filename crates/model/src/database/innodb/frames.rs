@@ -1,5 +1,6 @@
 //! Frames for pages that come into memory: free ones, those of clean pages, and what a thread does when it finds neither.
 
+use super::super::background::Background;
 use super::super::events::Event;
 use super::super::ids::{FrameId, PageNo, ThreadNo};
 use super::super::pool::Replaceable;
@@ -47,11 +48,13 @@ impl Innodb {
             return None;
         }
         self.threads.get(thread).end_search();
-        if generation.is_mariadb() && self.pool.free() <= self.spec.settings.innodb_lru_scan_depth / 2 {
-            // As few as this are told at once (MDEV-33053: buf_LRU_get_free_block).
+        let frame = self.pool.admit(page, reading);
+        if let Background::Cleaner(cleaner) = &self.background
+            && cleaner.is_wanted(self.pool.free())
+        {
             self.wake_cleaner();
         }
-        self.pool.admit(page, reading)
+        frame
     }
 
     /// No frame is free, in a server without a page cleaner (buf_LRU_get_free_block). True: one is now. False: the thread

@@ -27,6 +27,7 @@ struct Batch {
     instance: usize,
     /// Pages that it may still choose.
     left: u64,
+    /// Of one for free frames that evicts clean pages itself: how it goes over the list.
     way: Option<LruWay>,
     /// Pages of an area that are to be looked at still.
     area: Range<PageNo>,
@@ -165,8 +166,8 @@ impl Batches {
             }
             batch.area = neighbours(pool, pool.page(first), self.neighbours == 1);
         }
-        // It has written as many as it may. Those at the end of the list that are in their places by now are evicted, up to the
-        // first one that was changed again (buf_do_LRU_batch(0)).
+        // It may write no more. It goes over the list once again and evicts the pages that are written by now, up to the first
+        // page that was changed again (buf_do_LRU_batch(0)).
         if let (Some(way), 0) = (batch.way, batch.left) {
             pool.begin_batch(batch.instance);
             pool.next_of_batch(batch.instance, way.wanted, way.least);
