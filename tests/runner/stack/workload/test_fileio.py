@@ -143,7 +143,9 @@ class TestFsync:
     @pytest.mark.parametrize(("call", "engine"), [("fsync", "psync"), ("fdatasync", "io_uring")])
     def test_after_every_write(self, lab: Lab, call: str, engine: str) -> None:
         ran = lab.go({"fsync": "every-write", "fsync_call": call, "mode": "rndwr", "engine": engine})
-        assert self.fsyncs(ran.recorded) == pytest.approx(1, rel=0.05)
+        # The phase may begin and end between a write and its fsync. On a slow disk that is one of few.
+        writes = ran.summary.operations
+        assert writes > 0 and self.fsyncs(ran.recorded) * writes == pytest.approx(writes, abs=1.01)
 
     def test_at_the_end(self, lab: Lab) -> None:
         ran = lab.go({"fsync": "end", "mode": "rndwr", "direct": False, "files": 3})
