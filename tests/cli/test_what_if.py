@@ -57,7 +57,7 @@ def test_commas_and_together_make_one_change(run: str) -> None:
     ("written", "message"),
     [
         ("database.settings.innodb_bufer_pool_size=1G", "did you mean innodb_buffer_pool_size"),
-        ("database.settings.innodb_purge_threads=8", "has no effect in the model"),
+        ("database.settings.innodb_read_io_threads=8", "has no effect in the model"),
         ("storage.device=nope", "there is no device"),
         ("repeat=3", "repeat is not part of a stack"),
         ("pool", "must look like path.to.field=VALUE"),

@@ -11,7 +11,7 @@ from flatwater.analysis.alike import Difference, experiment_differences
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database import InnodbModel
-from flatwater.experiment.database.innodb_others import WITHOUT_EFFECT
+from flatwater.experiment.database.innodb_others import has_no_effect
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.overrides import override
 from flatwater.experiment.units import parse_size
@@ -100,7 +100,9 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
     found += follow(data["database"]["settings"], fields, twin.base.experiment.server.settings)
     found += scale_devices(data, placed, fields, twin, where)
     experiment = twin.experiment(data, where)
-    ignored = [field for field in fields if field.removeprefix(_SETTINGS) in WITHOUT_EFFECT]
+    assert isinstance(experiment.database, InnodbModel)
+    generation = experiment.database.generation
+    ignored = [field for field in fields if has_no_effect(generation, field.removeprefix(_SETTINGS))]
     if ignored:
         modelled = "docs/models/innodb.md has what is modelled"
         raise UserError(f"{ignored[0]} has no effect in the model: it cannot be predicted", where=where, hint=modelled)

@@ -54,6 +54,7 @@ DEFAULTS: dict[str, list[Any]] = {
     # Of a pool of 128 MiB.
     "innodb_buffer_pool_instances": [1] * 13,
     "innodb_page_cleaners": [1, 1, 1, 1, 4, 4, 4, *[1] * 6],
+    "innodb_purge_batch_size": [20, 20, 20, *[300] * 7, *[127] * 3],
 }
 
 

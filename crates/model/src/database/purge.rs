@@ -14,11 +14,8 @@ use std::collections::VecDeque;
 
 use super::generation::Generation;
 use super::ids::{PageNo, ThreadNo};
+use super::settings::Settings;
 use super::touches::Touch;
-
-/// Threads (innodb_purge_threads), and undo logs of a batch (innodb_purge_batch_size), by default in MariaDB 11.
-const THREADS: u32 = 4;
-const BATCH_LOGS: usize = 127;
 
 /// A transaction that has ended, and whose rows are to be purged.
 #[derive(Debug)]
@@ -32,8 +29,11 @@ struct Log {
 pub(super) struct Purge {
     /// The first page behind the undo logs.
     rows_from: PageNo,
-    /// The first of its threads.
+    /// The first of its threads, and how many there are.
     first: u32,
+    threads: u32,
+    /// Most undo logs of a batch.
+    batch_logs: usize,
     /// Of these, how many work on the batch under way.
     working: u32,
     /// What is to be purged: the history list.
@@ -43,14 +43,27 @@ pub(super) struct Purge {
 impl Purge {
     /// The purge of a server with these tables, and threads from this number on; None where it touches no page that is
     /// modelled.
-    pub(super) fn of_server(generation: Generation, first: u32, tables: &[(String, PageNo)]) -> Option<Self> {
+    pub(super) fn of_server(
+        generation: Generation,
+        settings: &Settings,
+        first: u32,
+        tables: &[(String, PageNo)],
+    ) -> Option<Self> {
         let rows_from = tables.iter().find(|(name, _)| name != "undo").map_or(PageNo::new(0), |(_, first)| *first);
-        generation.is_mariadb().then(|| Self { rows_from, first, working: 0, history: VecDeque::new() })
+        generation.is_mariadb().then(|| Self {
+            rows_from,
+            first,
+            // The server takes 0 for 1.
+            threads: settings.innodb_purge_threads.max(1),
+            batch_logs: settings.innodb_purge_batch_size as usize,
+            working: 0,
+            history: VecDeque::new(),
+        })
     }
 
     /// How many threads it has.
     pub(super) const fn threads(&self) -> u32 {
-        THREADS
+        self.threads
     }
 
     /// Transactions that are to be purged.
@@ -80,9 +93,9 @@ impl Purge {
         table_of: impl Fn(PageNo) -> u8,
     ) -> Vec<(ThreadNo, Vec<Touch>)> {
         let ended = |log: &Log| oldest_ns.is_none_or(|oldest_ns| log.ended_ns < oldest_ns);
-        let logs = self.history.iter().take(BATCH_LOGS).take_while(|log| ended(log)).count();
+        let logs = self.history.iter().take(self.batch_logs).take_while(|log| ended(log)).count();
         let mut tables: Vec<u8> = Vec::new();
-        let mut work: Vec<Vec<Touch>> = vec![Vec::new(); THREADS as usize];
+        let mut work: Vec<Vec<Touch>> = vec![Vec::new(); self.threads as usize];
         for page in self.history.drain(..logs).flat_map(|log| log.pages) {
             let table = table_of(page);
             let at = tables.iter().position(|other| *other == table).unwrap_or_else(|| {
@@ -90,7 +103,7 @@ impl Purge {
                 tables.len() - 1
             });
             // Its redo is part of what was measured of a transaction.
-            work[at % THREADS as usize].push(Touch::change(page, 0));
+            work[at % self.threads as usize].push(Touch::change(page, 0));
         }
         let threads = work.into_iter().enumerate().filter(|(_, touches)| !touches.is_empty());
         let batch: Vec<_> = threads.map(|(at, touches)| (ThreadNo::new(self.first + at as u32), touches)).collect();
@@ -100,7 +113,7 @@ impl Purge {
 
     /// A thread has done all that it had to do. True: it is one of these.
     pub(super) fn rest(&mut self, thread: ThreadNo) -> bool {
-        let own = (self.first..self.first + THREADS).contains(&thread.number());
+        let own = (self.first..self.first + self.threads).contains(&thread.number());
         self.working -= u32::from(own);
         own
     }
@@ -109,11 +122,17 @@ impl Purge {
 #[cfg(test)]
 mod tests {
     use super::super::generation::CleanerGeneration;
+    use super::super::settings::tests::settings;
     use super::*;
 
-    fn purge() -> Purge {
+    fn purge_of(threads: u32, batch_logs: u32) -> Purge {
         let tables = [("undo", 0), ("rows", 10)].map(|(name, first)| (name.into(), PageNo::new(first)));
-        Purge::of_server(Generation::Cleaner(CleanerGeneration::Mariadb1011), 8, &tables).unwrap()
+        let settings = Settings { innodb_purge_threads: threads, innodb_purge_batch_size: batch_logs, ..settings() };
+        Purge::of_server(Generation::Cleaner(CleanerGeneration::Mariadb1011), &settings, 8, &tables).unwrap()
+    }
+
+    fn purge() -> Purge {
+        purge_of(4, 127)
     }
 
     fn add(purge: &mut Purge, ended_ns: u64, numbers: &[u32]) {
@@ -160,11 +179,19 @@ mod tests {
     fn a_batch_has_so_many_logs_at_most() {
         let mut purge = purge();
         (0..200).for_each(|ended_ns| add(&mut purge, ended_ns, &[11]));
-        assert_eq!(batch(&mut purge, None)[0].1.len(), BATCH_LOGS);
+        assert_eq!(batch(&mut purge, None)[0].1.len(), 127);
+    }
+
+    #[test]
+    fn it_has_as_many_threads_and_as_large_batches_as_the_settings_say() {
+        let mut purge = purge_of(1, 2);
+        (5..8).for_each(|ended_ns| add(&mut purge, ended_ns, &[11, 25]));
+        assert_eq!(batch(&mut purge, None), [(8, vec![11, 25, 11, 25])]);
+        assert!(!purge.rest(ThreadNo::new(9)) && purge.rest(ThreadNo::new(8)));
     }
 
     #[test]
     fn mysql_has_none() {
-        assert!(Purge::of_server(Generation::Cleaner(CleanerGeneration::Mysql80), 8, &[]).is_none());
+        assert!(Purge::of_server(Generation::Cleaner(CleanerGeneration::Mysql80), &settings(), 8, &[]).is_none());
     }
 }

@@ -114,6 +114,10 @@ pub struct Settings {
     pub innodb_old_blocks_time: u32,
     /// Instances that cleaner threads write from at a time.
     pub innodb_page_cleaners: u32,
+    /// Threads that purge; only MariaDB's purge is modelled.
+    pub innodb_purge_threads: u32,
+    /// Undo logs that purge takes at a time; only MariaDB's purge is modelled.
+    pub innodb_purge_batch_size: u32,
     /// Percona Server; elsewhere `legacy`.
     pub innodb_cleaner_lsn_age_factor: LsnAgeFactor,
     /// The flushing policy of the master thread.

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from flatwater.errors import UserError
 from flatwater.experiment.database.innodb_computed import Host
-from flatwater.experiment.database.innodb_others import WITHOUT_EFFECT
+from flatwater.experiment.database.innodb_others import has_no_effect
 from flatwater.experiment.database.innodb_settings import (
     InnodbSettings,
     contradictions,
@@ -226,7 +226,7 @@ class InnodbModel(PlacedLayer):
         """Settings that are written, that servers have, and that change nothing in the model."""
         # Where parts are placed, it says what goes along with the system tablespace.
         heeded = {"innodb_undo_tablespaces"} if self.placement.items else set()
-        ignored = [name for name in self.settings if name in WITHOUT_EFFECT and name not in heeded]
+        ignored = [name for name in self.settings if has_no_effect(self.generation, name) and name not in heeded]
         method = str(self.settings.get("innodb_flush_method", "O_DIRECT")).upper()
         return ignored if method in ("O_DIRECT", "ALL_O_DIRECT") else [*ignored, "innodb_flush_method"]
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 from flatwater.experiment.database import innodb_computed as computed
 from flatwater.experiment.database.innodb_definition import Definition
 from flatwater.experiment.database.innodb_values import number, switch, word
+from flatwater.experiment.database.lineage import engine_generation
 
+#: Settings of a part of the server that the model of MariaDB has and that of MySQL has not: of purge.
+_OF_MARIADB = ("innodb_purge_threads", "innodb_purge_batch_size")
 #: Name -> definition.
 WITHOUT_EFFECT: dict[str, Definition] = {
-    "innodb_purge_threads": Definition(
-        number(0, 32), {"mysql-5.1": 0, "mysql-5.6": 1, "mysql-5.7": 4, "mysql-8.4": computed.purge_threads}
-    ),
-    "innodb_purge_batch_size": Definition(
-        number(1, 5000), {"mysql-5.5": 20, "mysql-5.6": 300, "mariadb-10.11": 1000, "mariadb-11": 127}
-    ),
     "innodb_read_io_threads": Definition(number(1, 64), {"mysql-5.1": 4, "mysql-8.4": computed.read_io_threads}),
     "innodb_write_io_threads": Definition(number(1, 64), {"mysql-5.1": 4}),
     "innodb_log_writer_threads": Definition(
@@ -38,3 +35,8 @@ WITHOUT_EFFECT: dict[str, Definition] = {
     "innodb_log_file_write_through": Definition(switch, {"mariadb-11": False}),
     "innodb_snapshot_isolation": Definition(switch, {"mariadb-11": False, "mariadb-12": True}),
 }
+
+
+def has_no_effect(generation: str, name: str) -> bool:
+    """Whether a setting that a generation's servers have changes nothing in the model."""
+    return name in WITHOUT_EFFECT or (name in _OF_MARIADB and engine_generation(generation) != "mariadb-10.11")

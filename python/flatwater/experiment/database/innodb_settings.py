@@ -150,6 +150,13 @@ class InnodbSettings:
     innodb_page_cleaners: int = _setting(
         number(1, 64), {"mysql-5.7": 4, "mysql-8.4": computed.page_cleaners, "mariadb-10.11": GONE}, without=1
     )
+    innodb_purge_threads: int = _setting(
+        number(0, 32), {"mysql-5.1": 0, "mysql-5.6": 1, "mysql-5.7": 4, "mysql-8.4": computed.purge_threads}
+    )
+    #: 127 of MariaDB 10.11.6 and later (MDEV-32050).
+    innodb_purge_batch_size: int = _setting(
+        number(1, 5000), {"mysql-5.5": 20, "mysql-5.6": 300, "mariadb-10.11": 127}, without=20
+    )
     innodb_cleaner_lsn_age_factor: Literal["legacy", "high_checkpoint"] = _setting(
         word(_AGE_FACTORS), {"percona-8.4": "high_checkpoint"}, without="legacy"
     )

@@ -91,7 +91,7 @@ impl Innodb {
         let doublewrite_bytes = Doublewrite::of_server(generation, settings).reserved_bytes(pool.instances());
         let placement = Placement::new(&spec, touches.as_ref(), doublewrite_bytes, used_bytes)?;
         let mergers = u32::from(change_buffer.is_some());
-        let purge = Purge::of_server(generation, spec.connections + mergers, touches.tables());
+        let purge = Purge::of_server(generation, settings, spec.connections + mergers, touches.tables());
         let others = mergers + purge.as_ref().map_or(0, Purge::threads);
         let mut host = Host::new(number, placement, &spec.cpu, generation.syncs_times(settings));
         (0..spec.connections).for_each(|thread| host.wake(ThreadNo::new(thread)));

@@ -23,7 +23,8 @@ pub(super) fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
         "innodb_max_dirty_pages_pct_lwm": 0.0, "innodb_adaptive_flushing_lwm": 10.0,
         "innodb_flushing_avg_loops": 30, "innodb_flush_sync": true, "innodb_lru_scan_depth": 1024,
         "innodb_buffer_pool_instances": 1, "innodb_old_blocks_time": 0, "innodb_page_cleaners": 4,
-        "innodb_doublewrite_pages": 4, "innodb_file_per_table": false, "innodb_change_buffering": "none",
+        "innodb_purge_threads": 4, "innodb_purge_batch_size": 127, "innodb_doublewrite_pages": 4,
+        "innodb_file_per_table": false, "innodb_change_buffering": "none",
         "innodb_change_buffer_max_size": 50, "innodb_read_ahead_threshold": 56, "innodb_random_read_ahead": false,
         "innodb_adaptive_hash_index": false,
     });
