@@ -5,8 +5,10 @@
 //!   writes pages itself (`innodb/pages.rs`).
 //! - MySQL 5.7, 8.0: no free page as before; at the log's limit threads wait and the cleaner goes on without pauses
 //!   (innodb_flush_sync), in 8.0 already before they have to wait.
-//! - MariaDB: threads wait for the cleaner in both cases. It sees to free pages only when fewer than half of
-//!   innodb_lru_scan_depth are free (need_LRU_eviction): then to nothing else, unless the log is near its limit.
+//! - MariaDB (buf_flush_page_cleaner): threads wait for the cleaner in both cases. It sees to free pages when fewer than half
+//!   of innodb_lru_scan_depth are free (need_LRU_eviction): then to nothing else, unless the log is near its limit. After
+//!   each batch of the list it sees to them, too. Its policy is asked when a second has passed since it last had nothing to
+//!   do: whoever wakes it puts that off, and a batch that takes longer does not.
 
 use super::super::events::Alarm;
 use super::super::flushing::Order;
@@ -14,6 +16,7 @@ use super::super::generation::CleanerGeneration;
 use super::super::ids::Lsn;
 use super::super::log::Ages;
 use super::super::settings::Settings;
+use super::master::SECOND_NS;
 
 /// A cleaner that could do nothing, for threads that wait or for frames of which few are free, looks again after this.
 const PAUSE_NS: u64 = 1_000_000;
@@ -28,6 +31,8 @@ enum Stage {
     Asleep,
     Free,
     List,
+    /// MariaDB: it makes a checkpoint before it sleeps.
+    Checkpoint,
 }
 
 /// What the page cleaner sees of the server.
@@ -72,8 +77,14 @@ pub(in super::super) struct Cleaner {
     width: u32,
     stage: Stage,
     round_ns: u64,
+    /// Time between two rounds of its policy.
+    period_ns: u64,
     /// When the policy is to be asked next; a round before, because a thread woke it, only sees to free pages.
     due_ns: u64,
+    /// MariaDB: the next round follows at once, so that the time until the policy is asked does not begin anew.
+    goes_on: bool,
+    /// MariaDB: its policy wanted pages in this round, and nobody waits for room in the log.
+    has_ordered: bool,
     alarm: Alarm,
     seconds: u64,
 }
@@ -91,7 +102,10 @@ impl Cleaner {
             width: if generation == CleanerGeneration::Mysql56 { 1 } else { settings.innodb_page_cleaners },
             stage: Stage::Asleep,
             round_ns: 0,
+            period_ns: SECOND_NS,
             due_ns: 0,
+            goes_on: false,
+            has_ordered: false,
             alarm: Alarm::default(),
             seconds: 0,
         }
@@ -134,8 +148,21 @@ impl Cleaner {
             return None;
         }
         self.round_ns = sight.now_ns;
-        let list_first = self.is_mariadb() && !(self.has_few(sight) && sight.age <= self.ages.modified_async);
-        Some(if list_first { self.begin_list(sight) } else { self.begin_free() })
+        Some(if self.is_mariadb() { self.begin_round_of_mariadb(sight) } else { self.begin_free() })
+    }
+
+    fn begin_round_of_mariadb(&mut self, sight: &Sight) -> Task {
+        let is_due = sight.now_ns >= self.due_ns;
+        if !std::mem::take(&mut self.goes_on) {
+            self.due_ns = sight.now_ns + self.period_ns;
+        }
+        self.has_ordered = false;
+        let (sync, is_old) = (self.is_urgent(sight), sight.age > self.ages.modified_async);
+        if !sync && !is_old && self.has_few(sight) {
+            return self.begin_free();
+        }
+        self.stage = Stage::List;
+        if sync || is_old || is_due { Task::Ask { sync } } else { self.end_stage(sight) }
     }
 
     /// Whether so few frames are free that the thread that takes one wakes it: in MariaDB (MDEV-33053, buf_LRU_get_free_block).
@@ -189,7 +216,13 @@ impl Cleaner {
             }
             return order;
         }
-        self.due_ns = self.round_ns + if order.at_once { PAUSE_NS } else { period_ns };
+        self.has_ordered = order.pages > 0;
+        self.period_ns = period_ns;
+        if order.at_once {
+            self.due_ns = self.round_ns + PAUSE_NS;
+        } else if !self.is_mariadb() {
+            self.due_ns = self.round_ns + period_ns;
+        }
         // Without innodb_flush_sync threads that wait get innodb_io_capacity a round.
         let least = if sight.room_waiters { self.io_capacity } else { 0 };
         Order { pages: order.pages.max(least), ..order }
@@ -204,7 +237,7 @@ impl Cleaner {
     pub(in super::super) fn end_stage(&mut self, sight: &Sight) -> Task {
         match self.stage {
             Stage::Free if !self.is_mariadb() => self.begin_list(sight),
-            Stage::List if self.is_mariadb() && self.has_few(sight) => self.begin_free(),
+            Stage::List if self.is_mariadb() && (self.has_ordered || self.has_few(sight)) => self.begin_free(),
             _ => Task::Sleep,
         }
     }
@@ -218,15 +251,29 @@ impl Cleaner {
         serves && sight.age < sight.checkpoint_age && (urgent || self.is_mariadb())
     }
 
-    /// The page cleaner sleeps until the next round. Returns the alarm to be set, and when that rings.
-    pub(in super::super) fn sleep(&mut self, sight: &Sight) -> (u64, Alarm) {
-        let waited_for = self.is_urgent(sight) || sight.free_waiters;
-        let until_ns = if waited_for { sight.now_ns + PAUSE_NS } else { self.due_ns };
-        // The policy may be due since long: a round for few free frames does not ask it. MariaDB goes on at once then, in
-        // no time of its own; a round that found nothing to evict and nothing to write would be followed by another in
-        // each nanosecond (a pool of fewer pages than innodb_lru_scan_depth can never have enough of them).
-        let stuck = self.is_mariadb() && self.has_few(sight) && sight.now_ns == self.round_ns;
-        self.set_alarm(until_ns.max(sight.now_ns + if stuck { PAUSE_NS } else { 1 }))
+    /// The page cleaner sleeps until the next round. Returns the alarm to be set, and when that rings. None: MariaDB's waits
+    /// for the checkpoint that is under way, until `end_checkpoint`.
+    pub(in super::super) fn sleep(&mut self, sight: &Sight, checkpointing: bool) -> Option<(u64, Alarm)> {
+        if checkpointing && self.is_mariadb() {
+            self.stage = Stage::Checkpoint;
+            return None;
+        }
+        let urgent = self.is_urgent(sight);
+        self.goes_on = self.is_mariadb() && !urgent && self.has_few(sight);
+        let until_ns = match (urgent || sight.free_waiters, self.goes_on) {
+            (true, _) => sight.now_ns + PAUSE_NS,
+            (false, true) => sight.now_ns,
+            (false, false) => self.due_ns,
+        };
+        // A round that found nothing to evict and nothing to write would be followed by another in each nanosecond: a pool
+        // of fewer pages than innodb_lru_scan_depth can never have enough of them.
+        let stuck = self.goes_on && sight.now_ns == self.round_ns;
+        Some(self.set_alarm(until_ns.max(sight.now_ns + if stuck { PAUSE_NS } else { 1 })))
+    }
+
+    /// A checkpoint is made. Returns the alarm to be set if it waited for that, and when that rings.
+    pub(in super::super) fn end_checkpoint(&mut self, sight: &Sight) -> Option<(u64, Alarm)> {
+        if self.stage == Stage::Checkpoint { self.sleep(sight, false) } else { None }
     }
 }
 

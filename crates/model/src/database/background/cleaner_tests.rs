@@ -5,7 +5,6 @@ use super::*;
 
 const AGES: Ages =
     Ages { group_capacity: 1000, modified_async: 700, modified_sync: 800, checkpoint_async: 900, checkpoint_max: 1000 };
-const SECOND_NS: u64 = 1_000_000_000;
 
 fn cleaner(generation: CleanerGeneration) -> Cleaner {
     Cleaner::new(generation, &Settings { innodb_lru_scan_depth: 100, ..settings() }, &AGES)
@@ -26,7 +25,7 @@ fn mysql_sees_to_free_pages_then_asks_its_policy_once_a_second() {
     assert_eq!(own.take_order(Order::pages(7), false, SECOND_NS, &sight), Order::pages(7));
     assert!(own.has_written_list());
     assert_eq!(own.end_stage(&sight), Task::Sleep);
-    let (at_ns, alarm) = own.sleep(&sight);
+    let (at_ns, alarm) = own.sleep(&sight, false).unwrap();
     assert_eq!(at_ns, 2 * SECOND_NS);
     // A thread that wants a frame wakes it before: the policy is not asked again.
     let early = Sight { now_ns: SECOND_NS + 5, ..sight };
@@ -38,18 +37,63 @@ fn mysql_sees_to_free_pages_then_asks_its_policy_once_a_second() {
 }
 
 #[test]
-fn mariadb_writes_its_policys_pages_first_unless_few_frames_are_free() {
+fn mariadb_sees_to_frames_when_few_are_free_and_after_each_batch_of_the_list() {
     let mut own = cleaner(CleanerGeneration::Mariadb1011);
     let many = Sight { now_ns: SECOND_NS, free: 50, ..Sight::default() };
     assert_eq!(begin(&mut own, &many), Some(Task::Ask { sync: false }));
-    assert_eq!(own.end_stage(&many), Task::Sleep, "enough are free");
-    own.sleep(&many);
-    let few = Sight { free: 49, ..many };
+    own.take_order(Order::pages(0), false, SECOND_NS, &many);
+    assert_eq!(own.end_stage(&many), Task::Sleep, "nothing is to be written, and enough are free");
+    own.sleep(&many, false);
+    let due = Sight { now_ns: 2 * SECOND_NS, ..many };
+    assert_eq!(begin(&mut own, &due), Some(Task::Ask { sync: false }));
+    own.take_order(Order::pages(1), false, SECOND_NS, &due);
+    assert_eq!((own.end_stage(&due), own.end_stage(&due)), (Task::Free, Task::Sleep));
+    own.sleep(&due, false);
+    let few = Sight { free: 49, ..due };
     assert_eq!((begin(&mut own, &few), own.end_stage(&few)), (Some(Task::Free), Task::Sleep));
-    own.sleep(&few);
+    own.sleep(&few, false);
     let old = Sight { age: 701, ..few };
     assert_eq!(begin(&mut own, &old), Some(Task::Ask { sync: false }), "the log is near its limit");
     assert_eq!((own.end_stage(&old), own.end_stage(&old)), (Task::Free, Task::Sleep), "then to frames");
+}
+
+#[test]
+fn who_wakes_mariadbs_cleaner_puts_its_policy_off_and_a_long_batch_does_not() {
+    let mut own = cleaner(CleanerGeneration::Mariadb1011);
+    let at = |now_ns: u64, free: u64| Sight { now_ns, free, ..Sight::default() };
+    let (many, few) = (|now_ns| at(now_ns, 100), |now_ns| at(now_ns, 49));
+    let half = SECOND_NS / 2;
+    begin(&mut own, &many(SECOND_NS));
+    own.take_order(Order::pages(0), false, SECOND_NS, &many(SECOND_NS));
+    assert_eq!(own.sleep(&many(SECOND_NS), false).unwrap().0, 2 * SECOND_NS);
+    // Half a second later a thread wants frames: the policy is asked a second after that.
+    begin(&mut own, &few(SECOND_NS + half));
+    let done = SECOND_NS + half + 5;
+    assert_eq!(own.sleep(&many(done), false).unwrap().0, 2 * SECOND_NS + half);
+    // The batch takes more than a second: the policy is asked at once.
+    begin(&mut own, &few(2 * SECOND_NS));
+    assert_eq!(own.sleep(&many(4 * SECOND_NS), false).unwrap().0, 4 * SECOND_NS + 1);
+    assert_eq!(begin(&mut own, &many(4 * SECOND_NS + 1)), Some(Task::Ask { sync: false }));
+    own.take_order(Order::pages(0), false, SECOND_NS, &many(4 * SECOND_NS + 1));
+    // Few are free when a batch ends: the next one follows without a wait, and puts nothing off.
+    own.sleep(&many(4 * SECOND_NS + 1), false);
+    begin(&mut own, &few(5 * SECOND_NS));
+    assert_eq!(own.sleep(&few(5 * SECOND_NS + half), false).unwrap().0, 5 * SECOND_NS + half + 1);
+    begin(&mut own, &few(5 * SECOND_NS + half));
+    assert_eq!(own.sleep(&many(5 * SECOND_NS + half + 1), false).unwrap().0, 6 * SECOND_NS);
+}
+
+#[test]
+fn mariadbs_cleaner_waits_for_a_checkpoint_and_nobody_wakes_it_meanwhile() {
+    let mut own = cleaner(CleanerGeneration::Mariadb1011);
+    let sight = Sight { now_ns: SECOND_NS, free: 100, ..Sight::default() };
+    begin(&mut own, &sight);
+    assert_eq!((own.sleep(&sight, true), own.wake(SECOND_NS)), (None, None));
+    let later = Sight { now_ns: SECOND_NS + 7, ..sight };
+    assert_eq!(own.end_checkpoint(&later).unwrap().0, 2 * SECOND_NS);
+    assert_eq!(own.end_checkpoint(&later), None, "another thread's checkpoint");
+    let mut mysql = cleaner(CleanerGeneration::Mysql57);
+    assert!(mysql.sleep(&sight, true).is_some());
 }
 
 #[test]
@@ -58,13 +102,13 @@ fn a_round_that_frees_nothing_is_not_followed_by_another_in_the_next_nanosecond(
     // The policy is due since a second, and too few frames are free for it to be asked.
     let few = Sight { now_ns: SECOND_NS, free: 49, ..Sight::default() };
     assert_eq!((begin(&mut own, &few), own.end_stage(&few)), (Some(Task::Free), Task::Sleep));
-    assert_eq!(own.sleep(&few).0, SECOND_NS + PAUSE_NS);
-    // Pages were written in this one, or enough frames are free after it: it goes on at once.
+    assert_eq!(own.sleep(&few, false).unwrap().0, SECOND_NS + PAUSE_NS);
+    // Pages were written in this one: it goes on at once. After the last one enough frames are free.
     begin(&mut own, &few);
     let later = Sight { now_ns: SECOND_NS + 5, ..few };
-    assert_eq!(own.sleep(&later).0, later.now_ns + 1);
+    assert_eq!(own.sleep(&later, false).unwrap().0, later.now_ns + 1);
     begin(&mut own, &few);
-    assert_eq!(own.sleep(&Sight { free: 100, ..few }).0, SECOND_NS + 1);
+    assert_eq!(own.sleep(&Sight { free: 100, ..few }, false).unwrap().0, 2 * SECOND_NS);
 }
 
 #[test]
@@ -76,7 +120,7 @@ fn over_the_synchronous_age_it_goes_on_without_a_pause_since_5_7() {
         assert_eq!(own.end_stage(&old), Task::Ask { sync }, "{generation:?}");
         own.take_order(Order::pages(1), sync, SECOND_NS, &old);
         let expected_ns = SECOND_NS + if sync { PAUSE_NS } else { SECOND_NS };
-        assert_eq!(own.sleep(&old).0, expected_ns, "{generation:?}");
+        assert_eq!(own.sleep(&old, false).unwrap().0, expected_ns, "{generation:?}");
     }
 }
 
@@ -98,7 +142,7 @@ fn a_policy_that_wants_the_next_round_at_once_gets_it_after_a_millisecond() {
     let sight = Sight { now_ns: SECOND_NS, ..Sight::default() };
     begin(&mut own, &sight);
     own.take_order(Order { at_once: true, ..Order::pages(3) }, false, SECOND_NS, &sight);
-    assert_eq!(own.sleep(&sight).0, SECOND_NS + PAUSE_NS);
+    assert_eq!(own.sleep(&sight, false).unwrap().0, SECOND_NS + PAUSE_NS);
 }
 
 #[test]

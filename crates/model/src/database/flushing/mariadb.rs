@@ -15,15 +15,21 @@ pub(super) struct Mariadb {
     rates: Rates,
     averages: Averages,
     asleep: bool,
+    /// Pages written since it last computed what to write: for frames, and by that order (last_pages).
+    last_pages: u64,
+    /// Its last order was computed, and not given for the log's age alone.
+    computed: bool,
 }
 
 impl Mariadb {
     pub(super) const fn new(rates: Rates, loops: u64) -> Self {
-        Self { rates, averages: Averages::new(loops, true), asleep: true }
+        Self { rates, averages: Averages::new(loops, true), asleep: true, last_pages: 0, computed: false }
     }
 
     fn recommend(&mut self, view: &View, oldest_lsn: Lsn, over_lwm: bool) -> u64 {
         let rates = self.rates;
+        self.computed = true;
+        let last_pages = std::mem::take(&mut self.last_pages);
         let pct_for_lsn = rates.pct_for_lsn(view.lsn - oldest_lsn, view);
         let max_pct = rates.dirty_max_pct;
         if self.averages.is_new() || pct_for_lsn == 0 {
@@ -36,7 +42,7 @@ impl Mariadb {
             let wanted = (share * rates.io_capacity as f64) as u64;
             return if wanted < view.dirty { rates.io_capacity } else { rates.io_capacity_max.min(view.dirty) };
         }
-        self.averages.count(view);
+        self.averages.count(view, last_pages);
         // Without a low water mark over which the pages are, the whole of innodb_io_capacity.
         let ratio =
             if !over_lwm || max_pct == 0.0 { 1.0 } else { (pct_for_lsn as f64 / 100.0).max(view.dirty_pct / max_pct) };
@@ -52,6 +58,8 @@ impl Policy for Mariadb {
         let Some(oldest_lsn) = view.oldest_lsn else { return Order::NONE };
         let age = view.lsn - oldest_lsn;
         let rates = &self.rates;
+        let own = std::mem::take(&mut self.computed).then_some(view.flushed_own);
+        self.last_pages += view.flushed_lru + own.unwrap_or_default();
         if age > view.ages.modified_async {
             self.asleep = false;
             let limit_lsn = view.lsn - view.ages.modified_async;
@@ -77,6 +85,7 @@ impl Policy for Mariadb {
     /// Batch after batch of innodb_io_capacity_max, up to the asynchronous age (buf_flush_sync_for_checkpoint).
     fn sync(&mut self, view: &View) -> Order {
         self.asleep = false;
+        (self.last_pages, self.computed) = (0, false);
         let limit_lsn = view.lsn - view.ages.modified_async;
         Order { pages: self.rates.io_capacity_max, limit_lsn, at_once: true }
     }
@@ -144,6 +153,23 @@ mod tests {
         assert_eq!(policy.round(&at(1, 100)).pages, 308);
         let mut policy = awake(Rates { adaptive: false, ..TEN }, 1);
         assert_eq!(policy.round(&at(1, 100)).pages, 200, "not adaptive: innodb_io_capacity");
+    }
+
+    #[test]
+    fn pages_for_frames_count_and_those_for_the_logs_age_do_not() {
+        let at = |second: u64, oldest_lsn: u64, flushed_lru: u64, flushed_own: u64| View {
+            now_ns: second * 1_000_000_000,
+            flushed_lru,
+            flushed_own,
+            ..view(9_000_000 + second, oldest_lsn, 5000)
+        };
+        let mut policy = awake(TEN, 1);
+        policy.round(&at(0, 6_200_000, 0, 0));
+        policy.round(&at(1, 1_000_000, 70, 200));
+        // 30 + 70 for frames and 200 of the computed order in two seconds, and the mean before was 0: 75. Not the 900.
+        assert_eq!(policy.round(&at(2, 6_200_000, 30, 900)).pages, (200 + 75 + 1) / 3);
+        policy.sync(&at(2, 1_000_000, 0, 0));
+        assert_eq!(policy.last_pages, 0);
     }
 
     #[test]

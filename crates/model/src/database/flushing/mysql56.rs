@@ -42,7 +42,7 @@ impl Policy for Mysql56 {
         if self.averages.is_still(view) {
             return Order::NONE;
         }
-        self.averages.count(view);
+        self.averages.count(view, view.flushed_own);
         let oldest_lsn = view.oldest_lsn.unwrap_or(view.lsn);
         let pct = self.pct_for_dirty(view.dirty_pct).max(self.rates.pct_for_lsn(view.lsn - oldest_lsn, view));
         let pages = ((self.rates.pct_io(pct) + self.averages.pages) / 2).min(self.rates.io_capacity_max);

@@ -32,7 +32,7 @@ impl Policy for Mysql57 {
         if self.averages.is_still(view) {
             return Order::NONE;
         }
-        self.averages.count(view);
+        self.averages.count(view, view.flushed_own);
         let oldest_lsn = view.oldest_lsn.unwrap_or(view.lsn);
         let pct = self.rates.pct_for_dirty(view.dirty_pct).max(self.rates.pct_for_lsn(view.lsn - oldest_lsn, view));
         self.rates.a_third_each(&self.averages, pct, oldest_lsn, view)

@@ -30,7 +30,7 @@ impl Policy for Mysql80 {
             return order;
         }
         let still = self.averages.is_still(view);
-        self.averages.count(view);
+        self.averages.count(view, view.flushed_own);
         if still {
             return Order::NONE;
         }
@@ -46,7 +46,7 @@ impl Policy for Mysql80 {
         if self.averages.is_new() {
             self.averages.begin(view);
         } else if !self.averages.is_still(view) {
-            self.averages.count(view);
+            self.averages.count(view, view.flushed_own);
         }
         let oldest_lsn = view.oldest_lsn.unwrap_or(view.lsn);
         let limit_lsn = oldest_lsn + view.over_limit() + ORDER_LAG_BYTES + self.averages.redo * SCAN_FACTOR;

@@ -136,9 +136,9 @@ impl Averages {
         self.lsn == view.lsn
     }
 
-    /// A round.
-    pub(super) fn count(&mut self, view: &View) {
-        self.sum_pages += view.flushed_own;
+    /// A round, since the last of which so many pages were written.
+    pub(super) fn count(&mut self, view: &View, pages: u64) {
+        self.sum_pages += pages;
         self.rounds += 1;
         let seconds = ((view.now_ns - self.at_ns) / 1_000_000_000).max(1);
         if self.rounds < self.loops && !(self.timed && seconds >= self.loops) {
@@ -227,15 +227,15 @@ pub(super) mod tests {
         };
         let mut averages = Averages::new(2, false);
         averages.begin(&at(0, 0));
-        averages.count(&at(1, 10));
+        averages.count(&at(1, 10), 10);
         assert_eq!((averages.pages, averages.redo), (0, 0));
         // 30 pages in two rounds: (15 + 0) / 2 = 7; 6000 bytes: (3000 + 0) / 2.
-        averages.count(&at(2, 20));
+        averages.count(&at(2, 20), 20);
         assert_eq!((averages.pages, averages.redo), (7, 1500));
         // Two rounds of two seconds: with time they are four: 28 / 4 = 7, (7 + 0) / 2 = 3.
         let mut averages = Averages::new(2, true);
         averages.begin(&at(0, 0));
-        averages.count(&at(4, 28));
+        averages.count(&at(4, 28), 28);
         assert_eq!((averages.pages, averages.redo), (3, 1500));
     }
 }

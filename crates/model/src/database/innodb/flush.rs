@@ -16,15 +16,26 @@ impl Innodb {
                 Owner::Pass(_) => {}
                 Owner::Master => self.end_master_batch(ended.skipped),
                 Owner::Cleaner => self.end_cleaner_stage(),
-                Owner::Checkpoint => self.log.write_checkpoint(&mut self.host),
+                Owner::Checkpoint => self.end_checkpoint_of_files(),
                 Owner::Reader(thread) => self.host.wake(thread),
                 Owner::Thread(thread) => self.end_flush(thread, ended.written, ended.skipped),
             }
         }
     }
 
-    /// What a thread wrote itself, or let others write, for room in the log is written. At the synchronous age it waits for everybody's batches, and looks again if it could not write in
-    /// all instances.
+    /// The data files are synced for a checkpoint.
+    fn end_checkpoint_of_files(&mut self) {
+        self.log.write_checkpoint(&mut self.host);
+        let sight = self.sight();
+        if let Background::Cleaner(cleaner) = &mut self.background
+            && let Some((at_ns, alarm)) = cleaner.end_checkpoint(&sight)
+        {
+            self.host.schedule(at_ns, Event::Cleaner(alarm));
+        }
+    }
+
+    /// What a thread wrote itself, or let others write, for room in the log is written. At the synchronous age it waits for
+    /// everybody's batches, and looks again if it could not write in all instances.
     fn end_flush(&mut self, thread: ThreadNo, written: u64, skipped: bool) {
         if self.threads.get(thread).end_flush(written, skipped) {
             self.write_back.wait_for_lists(thread, &mut self.host);
@@ -165,11 +176,13 @@ impl Innodb {
             Task::Sleep => {
                 let sight = self.sight();
                 let Background::Cleaner(cleaner) = &mut self.background else { return };
-                let (at_ns, alarm) = cleaner.sleep(&sight);
-                let checkpoint = cleaner.wants_checkpoint(&sight);
-                self.host.schedule(at_ns, Event::Cleaner(alarm));
-                if checkpoint {
+                if cleaner.wants_checkpoint(&sight) {
                     self.make_checkpoint();
+                }
+                let (sight, checkpointing) = (self.sight(), self.log.is_checkpointing());
+                let Background::Cleaner(cleaner) = &mut self.background else { return };
+                if let Some((at_ns, alarm)) = cleaner.sleep(&sight, checkpointing) {
+                    self.host.schedule(at_ns, Event::Cleaner(alarm));
                 }
             }
         }

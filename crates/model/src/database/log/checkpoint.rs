@@ -18,6 +18,11 @@ impl Log {
         begins
     }
 
+    /// Whether a checkpoint is under way.
+    pub(in super::super) const fn is_checkpointing(&self) -> bool {
+        self.next_checkpoint.is_some()
+    }
+
     /// The data files are synced: the checkpoint is written. Recovery begins where `begin_checkpoint` has found; in MySQL
     /// 8.0 as soon as this is durable (log_files_next_checkpoint).
     pub(in super::super) fn write_checkpoint(&mut self, host: &mut Host) {
