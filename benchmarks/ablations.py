@@ -4,6 +4,7 @@ benchmarks.ablations`.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -92,6 +93,7 @@ def measure(plan: ModelledDatabase) -> tuple[float, float, float, float]:
 
 def main() -> None:
     """Runs all plans, two in parallel, and writes the table into the page."""
+    argparse.ArgumentParser(prog="python -m benchmarks.ablations", description=__doc__).parse_args()
     wanted = list(plans())
     with ProcessPoolExecutor(2) as pool:
         found = list(pool.map(measure, [spec for _, _, spec in wanted]))

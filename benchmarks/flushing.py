@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ BEGIN, END = "<!-- table -->", "<!-- end of the table -->"
 
 def main() -> None:
     """Runs the experiment, draws a picture for each policy, and writes the table into the page."""
+    argparse.ArgumentParser(prog="python -m benchmarks.flushing", description=__doc__).parse_args()
     flatwater = str(Path(sys.executable).with_name("flatwater"))
     with tempfile.TemporaryDirectory(prefix="flatwater-flushing-") as name:
         result, drawn = Path(name) / "result", Path(name) / "drawn"

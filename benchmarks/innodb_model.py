@@ -5,6 +5,7 @@ Whole cells of the experiment `stability`, 500 warehouses and a pool of 26 GB, e
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import tempfile
@@ -86,7 +87,10 @@ def _run(number: int) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        print(_run(int(sys.argv[1])))
-    else:
+    options = argparse.ArgumentParser(prog="python -m benchmarks.innodb_model", description=__doc__)
+    options.add_argument("cell", type=int, nargs="?", help="run this cell of the experiment only, and write no page")
+    asked = options.parse_args().cell
+    if asked is None:
         main()
+    else:
+        print(_run(asked))

@@ -49,3 +49,23 @@ def test_bad_arguments_are_one_line(arguments: tuple[str, ...], message: str) ->
     ran = bench(*arguments)
     assert ran.returncode == 2
     assert ran.stderr.startswith(message)
+
+
+#: What benchmarks start themselves.
+CHILDREN = {"benchmarks.database.fill", "benchmarks.model.child", "benchmarks.pages.model"}
+
+
+def programs() -> set[str]:
+    """Every module of the benchmarks that can be started."""
+    files = [path for path in (ROOT / "benchmarks").rglob("*.py") if '__name__ == "__main__"' in path.read_text()]
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__") for path in files}
+
+
+@pytest.mark.parametrize("module", sorted(programs() - CHILDREN))
+def test_each_says_what_it_does_and_does_nothing_else(module: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", module, "--help"]
+    ran = subprocess.run(
+        command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("usage: ") and not list(tmp_path.iterdir())
