@@ -469,4 +469,18 @@ RUST = (
         "log.ended_ns <= oldest_ns",
         "database::purge::tests::what_a_transaction_under_way_may_read_stays",
     ),
+    _rust(
+        "model",
+        "database/flushing/mariadb.rs",
+        "self.last_pages += view.flushed_lru + own.unwrap_or_default();",
+        "self.last_pages += own.unwrap_or_default();",
+        "database::flushing::mariadb::tests::pages_for_frames_count_and_those_for_the_logs_age_do_not",
+    ),
+    _rust(
+        "model",
+        "database/purge.rs",
+        "settings.innodb_purge_threads.max(1)",
+        "4",
+        "database::purge::tests::it_has_as_many_threads_and_as_large_batches_as_the_settings_say",
+    ),
 )
