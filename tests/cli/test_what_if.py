@@ -53,6 +53,11 @@ def test_commas_and_together_make_one_change(run: str) -> None:
     assert commas["changes"] == together["changes"] and len(commas["changes"]) == 1
 
 
+def test_a_setting_that_only_mariadbs_model_has_is_predicted_of_a_mariadb(run: str) -> None:
+    (change,) = json.loads(told(run, "--set", "database.settings.innodb_purge_threads=1", "--json"))["changes"]
+    assert change["low"] <= change["ratio"] <= change["high"]
+
+
 @pytest.mark.parametrize(
     ("written", "message"),
     [

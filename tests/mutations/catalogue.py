@@ -472,8 +472,8 @@ RUST = (
     _rust(
         "model",
         "database/flushing/mariadb.rs",
-        "self.last_pages += view.flushed_lru + own.unwrap_or_default();",
-        "self.last_pages += own.unwrap_or_default();",
+        "self.last_pages += view.flushed_lru + own;",
+        "self.last_pages += own;",
         "database::flushing::mariadb::tests::pages_for_frames_count_and_those_for_the_logs_age_do_not",
     ),
     _rust(

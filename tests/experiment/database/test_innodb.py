@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from flatwater.experiment import Experiment, make_experiment
 from flatwater.experiment.database import InnodbModel
+from flatwater.experiment.database.innodb_settings import has
 from flatwater.experiment.database.lineage import GENERATIONS
 from flatwater.experiment.database.machine import Machine
 from flatwater.experiment.database.measured import default_workload, load_workload
@@ -111,13 +112,20 @@ def test_a_setting_belongs_to_its_generation() -> None:
 
 
 def test_settings_without_effect_are_told() -> None:
-    settings = {"innodb_purge_threads": 1, "innodb_flush_method": "O_DIRECT"}
+    settings = {"innodb_read_io_threads": 1, "innodb_flush_method": "O_DIRECT"}
     model = InnodbModel.model_validate(MODEL | {"settings": settings})
-    assert model.ignored == ["innodb_purge_threads"]
-    model = InnodbModel.model_validate({**MODEL, "generation": "mariadb-11", "settings": {"innodb_purge_threads": 1}})
-    assert model.ignored == [] and model.resolved.innodb_purge_threads == 1, "MariaDB's purge is modelled"
+    assert model.ignored == ["innodb_read_io_threads"]
+    assert not hasattr(model.resolved, "innodb_read_io_threads")
     model = InnodbModel.model_validate(MODEL | {"settings": {"innodb_flush_method": "fsync"}})
     assert model.ignored == ["innodb_flush_method"], "data files never go through the kernel's cache in the model"
+
+
+@pytest.mark.parametrize("generation", [one for one in GENERATIONS if has(one, "innodb_purge_batch_size")])
+def test_purge_is_modelled_of_mariadb_only(generation: str) -> None:
+    settings = {"innodb_purge_threads": 1, "innodb_purge_batch_size": 5}
+    model = InnodbModel.model_validate({**MODEL, "generation": generation, "settings": settings})
+    assert model.ignored == ([] if generation.startswith("mariadb") else list(settings))
+    assert (model.resolved.innodb_purge_threads, model.resolved.innodb_purge_batch_size) == (1, 5)
 
 
 def test_the_log_may_go_past_the_kernels_cache() -> None:

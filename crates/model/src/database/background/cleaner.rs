@@ -7,8 +7,8 @@
 //!   (innodb_flush_sync), in 8.0 already before they have to wait.
 //! - MariaDB (buf_flush_page_cleaner): threads wait for the cleaner in both cases. It sees to free pages when fewer than half
 //!   of innodb_lru_scan_depth are free (need_LRU_eviction): then to nothing else, unless the log is near its limit. After
-//!   each batch of the list it sees to them, too. Its policy is asked when a second has passed since it last had nothing to
-//!   do: whoever wakes it puts that off, and a batch that takes longer does not.
+//!   each batch of the list it sees to them, too. Its policy is asked when a second has passed since it last woke:
+//!   whoever wakes it puts that off, and a batch that takes longer than a second does not.
 
 use super::super::events::Alarm;
 use super::super::flushing::Order;
@@ -30,7 +30,10 @@ enum Stage {
     #[default]
     Asleep,
     Free,
-    List,
+    /// `ordered`: its policy wanted pages, and not because threads wait for room in the log.
+    List {
+        ordered: bool,
+    },
     /// MariaDB: it makes a checkpoint before it sleeps.
     Checkpoint,
 }
@@ -83,8 +86,6 @@ pub(in super::super) struct Cleaner {
     due_ns: u64,
     /// MariaDB: the next round follows at once, so that the time until the policy is asked does not begin anew.
     goes_on: bool,
-    /// MariaDB: its policy wanted pages in this round, and nobody waits for room in the log.
-    has_ordered: bool,
     alarm: Alarm,
     seconds: u64,
 }
@@ -105,7 +106,6 @@ impl Cleaner {
             period_ns: SECOND_NS,
             due_ns: 0,
             goes_on: false,
-            has_ordered: false,
             alarm: Alarm::default(),
             seconds: 0,
         }
@@ -156,13 +156,11 @@ impl Cleaner {
         if !std::mem::take(&mut self.goes_on) {
             self.due_ns = sight.now_ns + self.period_ns;
         }
-        self.has_ordered = false;
         let (sync, is_old) = (self.is_urgent(sight), sight.age > self.ages.modified_async);
         if !sync && !is_old && self.has_few(sight) {
             return self.begin_free();
         }
-        self.stage = Stage::List;
-        if sync || is_old || is_due { Task::Ask { sync } } else { self.end_stage(sight) }
+        self.begin_list(sight, sync, is_old || is_due)
     }
 
     /// Whether so few frames are free that the thread that takes one wakes it: in MariaDB (MDEV-33053, buf_LRU_get_free_block).
@@ -202,10 +200,9 @@ impl Cleaner {
         Task::Free
     }
 
-    fn begin_list(&mut self, sight: &Sight) -> Task {
-        self.stage = Stage::List;
-        let sync = self.is_urgent(sight);
-        if sync || sight.now_ns >= self.due_ns { Task::Ask { sync } } else { self.end_stage(sight) }
+    fn begin_list(&mut self, sight: &Sight, sync: bool, asks: bool) -> Task {
+        self.stage = Stage::List { ordered: false };
+        if sync || asks { Task::Ask { sync } } else { self.end_stage(sight) }
     }
 
     /// Its policy wants this, and the next round after this time. Returns what it writes.
@@ -216,7 +213,7 @@ impl Cleaner {
             }
             return order;
         }
-        self.has_ordered = order.pages > 0;
+        self.stage = Stage::List { ordered: order.pages > 0 };
         self.period_ns = period_ns;
         if order.at_once {
             self.due_ns = self.round_ns + PAUSE_NS;
@@ -229,15 +226,18 @@ impl Cleaner {
     }
 
     /// Whether it has written what its policy wanted: threads that wait for room in the log look again.
-    pub(in super::super) fn has_written_list(&self) -> bool {
-        self.stage == Stage::List
+    pub(in super::super) const fn has_written_list(&self) -> bool {
+        matches!(self.stage, Stage::List { .. })
     }
 
     /// A part of the round is over.
     pub(in super::super) fn end_stage(&mut self, sight: &Sight) -> Task {
         match self.stage {
-            Stage::Free if !self.is_mariadb() => self.begin_list(sight),
-            Stage::List if self.is_mariadb() && (self.has_ordered || self.has_few(sight)) => self.begin_free(),
+            Stage::Free if !self.is_mariadb() => {
+                let sync = self.is_urgent(sight);
+                self.begin_list(sight, sync, sight.now_ns >= self.due_ns)
+            }
+            Stage::List { ordered } if self.is_mariadb() && (ordered || self.has_few(sight)) => self.begin_free(),
             _ => Task::Sleep,
         }
     }

@@ -58,8 +58,8 @@ impl Policy for Mariadb {
         let Some(oldest_lsn) = view.oldest_lsn else { return Order::NONE };
         let age = view.lsn - oldest_lsn;
         let rates = &self.rates;
-        let own = std::mem::take(&mut self.computed).then_some(view.flushed_own);
-        self.last_pages += view.flushed_lru + own.unwrap_or_default();
+        let own = if std::mem::take(&mut self.computed) { view.flushed_own } else { 0 };
+        self.last_pages += view.flushed_lru + own;
         if age > view.ages.modified_async {
             self.asleep = false;
             let limit_lsn = view.lsn - view.ages.modified_async;

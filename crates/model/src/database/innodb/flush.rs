@@ -179,7 +179,7 @@ impl Innodb {
                 if cleaner.wants_checkpoint(&sight) {
                     self.make_checkpoint();
                 }
-                let (sight, checkpointing) = (self.sight(), self.log.is_checkpointing());
+                let checkpointing = self.log.is_checkpointing();
                 let Background::Cleaner(cleaner) = &mut self.background else { return };
                 if let Some((at_ns, alarm)) = cleaner.sleep(&sight, checkpointing) {
                     self.host.schedule(at_ns, Event::Cleaner(alarm));
