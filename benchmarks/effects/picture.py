@@ -36,6 +36,8 @@ def scatter(servers: Sequence[tuple[str, Sequence[Effect]]]) -> Figure:
     }
     layout = {
         "hovermode": "closest",
+        # Above the picture, the names of three servers would reach into its title.
+        "legend": {"y": -0.1, "yanchor": "top"},
         "xaxis": {**axis, "title": {"text": "measured: changed server / unchanged"}},
         "yaxis": {**axis, "title": {"text": "predicted: changed model / unchanged"}},
     }
