@@ -4,6 +4,7 @@ use super::super::background::Background;
 use super::super::events::{Event, LogStep};
 use super::super::ids::{Lsn, ThreadNo, WriterId};
 use super::super::log::{Effect, Remedy, Room, Waiter};
+use super::super::threads::Place;
 use super::super::write_back::{Kind, Owner};
 use super::Innodb;
 
@@ -20,12 +21,14 @@ impl Innodb {
             Room::Held => {
                 if !self.burn(thread) {
                     self.log.wait_for_holder(thread);
+                    self.wait(thread, Place::LogBuffer);
                 }
                 return false;
             }
             Room::Full => {
                 if !self.burn(thread) {
                     self.log.wait_for_buffer(thread);
+                    self.wait(thread, Place::LogBuffer);
                     self.run_log();
                 }
                 return false;
@@ -52,6 +55,7 @@ impl Innodb {
         if self.burn(thread) {
             return false;
         }
+        self.wait(thread, Place::LogRoom);
         match self.limits.remedy(oldest_lsn, age, self.log.checkpoint_age()) {
             Remedy::Cleaner => {
                 self.wake_cleaner_for_log();

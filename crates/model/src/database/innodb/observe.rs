@@ -38,12 +38,14 @@ impl Innodb {
         (interval, DeviceInterval { series, incidents })
     }
 
-    fn series(&self) -> Vec<(String, f64)> {
+    fn series(&mut self) -> Vec<(String, f64)> {
         let seconds = (self.host.now_ns() - self.collected_ns).max(1) as f64 / 1e9;
         let rate = |count: u64| count as f64 / seconds;
+        let places = self.threads.take_places(self.collected_ns, self.host.now_ns());
         let (uses, waited) = (self.threads.counts().uses, self.read_ahead.counts().waited);
         let mut series = self.series_of_pages(&rate);
         series.extend(self.series_of_logs(&rate));
+        series.extend(places);
         series.extend([
             ("doublewrite_pages_per_s", rate(self.write_back.counts().doublewrite_pages)),
             ("doublewrite_writes_per_s", rate(self.write_back.counts().doublewrite_writes)),

@@ -1,6 +1,7 @@
 //! The pages that threads use: what happens where a page is not in memory and idle, and how it comes there.
 
 use super::super::ids::{AreaNo, FrameId, PageNo, ThreadNo};
+use super::super::threads::Place;
 use super::super::touches::{Touch, What};
 use super::Innodb;
 use super::frames::SEARCHED;
@@ -43,7 +44,10 @@ impl Innodb {
                 return None;
             }
             let reading = touch.what != What::Create;
-            let frame = self.take_frame(thread, touch.page, reading)?;
+            let Some(frame) = self.take_frame(thread, touch.page, reading) else {
+                self.wait(thread, Place::FreePage);
+                return None;
+            };
             if reading {
                 self.read(thread, frame, touch.page);
             }
@@ -52,6 +56,8 @@ impl Innodb {
         if self.pool.is_reading(frame) || touch.changes() && self.pool.is_writing(frame) {
             if !self.burn(thread) {
                 self.pool.wait(frame, thread);
+                let place = if self.pool.is_reading(frame) { Place::Read } else { Place::PageLatch };
+                self.wait(thread, place);
             }
             return None;
         }
@@ -61,6 +67,7 @@ impl Innodb {
     fn read(&mut self, thread: ThreadNo, frame: FrameId, page: PageNo) {
         self.read_ahead.begin_waited();
         self.pool.wait(frame, thread);
+        self.wait(thread, Place::Read);
         self.threads.get(thread).charge_read(&self.spec.cpu, self.pool.instance_of(page));
         self.host.read_page(page, frame);
         self.read_ahead_random(page);

@@ -4,7 +4,7 @@ use super::super::commits::{Need, Then};
 use super::super::ids::{Lsn, RowNo, ThreadNo};
 use super::super::locks::Answer;
 use super::super::log::Waiter;
-use super::super::threads::Shared;
+use super::super::threads::{Place, Shared};
 use super::super::touches::{Mode, Touch, What};
 use super::Innodb;
 
@@ -18,6 +18,7 @@ impl Innodb {
             if let Some(instance) = self.threads.get(thread).take_margin_check()
                 && self.make_margin(thread, instance)
             {
+                self.wait(thread, Place::FreePage);
                 return;
             }
             let Self { threads, pool, log, limits, change_buffer, host, locks, .. } = self;
@@ -57,7 +58,10 @@ impl Innodb {
         }
         match self.locks.request(thread, row, mode, &mut self.host) {
             Answer::Granted => true,
-            Answer::Waits => false,
+            Answer::Waits => {
+                self.wait(thread, Place::RowLock);
+                false
+            }
             Answer::Victim => {
                 // What it had changed is changed back: the redo of that is left out.
                 self.locks.release(thread, &mut self.host);
@@ -146,6 +150,7 @@ impl Innodb {
                         (Then::Done, _) => return true,
                         (Then::Binlog, Some(binlog)) => {
                             binlog.commit(thread, bytes, &mut self.host);
+                            self.wait(thread, Place::Commit);
                             return false;
                         }
                         (Then::Binlog, None) => {}
@@ -158,7 +163,7 @@ impl Innodb {
     /// Whether redo up to an LSN is as safe as a commit wants it (innodb_flush_log_at_trx_commit: 0 not at all, 1 written
     /// and synced, 2 written). False: the thread waits.
     fn secure(&mut self, thread: ThreadNo, lsn: Lsn) -> bool {
-        match self.spec.settings.innodb_flush_log_at_trx_commit {
+        let done = match self.spec.settings.innodb_flush_log_at_trx_commit {
             0 => true,
             1 => {
                 let done = self.log.durable() >= lsn;
@@ -168,6 +173,15 @@ impl Innodb {
                 done
             }
             _ => self.write_log_for(thread, lsn),
+        };
+        if !done {
+            self.wait(thread, Place::Commit);
         }
+        done
+    }
+
+    /// A thread waits from now on.
+    pub(super) fn wait(&mut self, thread: ThreadNo, place: Place) {
+        self.threads.wait(thread, place, self.host.now_ns());
     }
 }

@@ -7,6 +7,7 @@ mod adaptive_hash;
 mod buffering;
 mod logs;
 mod placed;
+mod places;
 mod rows;
 
 pub(super) fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {

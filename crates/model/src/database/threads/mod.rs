@@ -17,11 +17,14 @@ use super::touches::Touches;
 pub(super) mod ahead;
 mod bursts;
 mod hits;
+mod places;
 mod thread;
 
 use ahead::Recent;
 use bursts::{BurstEnd, Holds};
 pub(super) use hits::Shared;
+pub(super) use places::Place;
+use places::{Booked, Places};
 pub(super) use thread::Thread;
 
 /// What the threads did in an interval.
@@ -50,6 +53,7 @@ pub(super) struct Threads {
     /// Transactions that ended in this interval, by kind.
     kinds: Vec<KindInterval>,
     counts: Counts,
+    places: Places,
 }
 
 impl Threads {
@@ -66,6 +70,7 @@ impl Threads {
             stopping: false,
             kinds: vec![KindInterval::default(); kinds],
             counts: Counts::default(),
+            places: Places::new(connections),
         }
     }
 
@@ -112,8 +117,11 @@ impl Threads {
         let core_ns = host.book(work.cpu_ns);
         // The mutexes that all threads share, one thread after another.
         self.mutex_free_ns = self.mutex_free_ns.max(host.now_ns()) + work.mutex_ns;
-        let end_ns = core_ns.max(self.mutex_free_ns) + work.away_ns;
+        let done_ns = core_ns.max(self.mutex_free_ns);
+        let end_ns = done_ns + work.away_ns;
         self.threads[thread.index()].begin_burst(host.now_ns(), end_ns, &self.holds);
+        let booked = Booked { ends_ns: [core_ns - work.cpu_ns, core_ns, done_ns, end_ns] };
+        self.places.begin_burst(thread, booked, host.now_ns());
         host.schedule(end_ns, Event::Worked(thread));
         true
     }
@@ -165,6 +173,7 @@ impl Threads {
     ) -> bool {
         if self.stopping {
             self.active -= 1;
+            self.places.leave(thread, host.now_ns());
             return false;
         }
         let recent = &mut self.recent;
@@ -177,6 +186,7 @@ impl Threads {
         let (keying_ns, think_ns) = touches.times_ns(thread.number(), kind);
         let Some(at_ns) = own.pause(keying_ns, think_ns) else { return true };
         self.paused += 1;
+        self.places.enter(thread, Place::Thinking, host.now_ns());
         host.schedule(at_ns, Event::Ready(thread));
         false
     }
@@ -194,6 +204,16 @@ impl Threads {
     /// A page was used that had to be waited for.
     pub(super) const fn note_use(&mut self) {
         self.counts.uses += 1;
+    }
+
+    /// A thread waits from now on.
+    pub(super) fn wait(&mut self, thread: ThreadNo, place: Place, now_ns: u64) {
+        self.places.enter(thread, place, now_ns);
+    }
+
+    /// Where the sessions were on average in the interval from then to now, with the names of their series.
+    pub(super) fn take_places(&mut self, from_ns: u64, now_ns: u64) -> impl Iterator<Item = (&'static str, f64)> + use<> {
+        self.places.take(from_ns, now_ns).into_iter()
     }
 
     /// A thread found no free frame.
