@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flatwater.advise.rule import Case
 from flatwater.analysis.bound import Evidence, Finding
-from flatwater.analysis.bound.finding import LISTED_MIN, MAIN_MIN
+from flatwater.analysis.bound.finding import MAIN_MIN
 from flatwater.analysis.bound.processors import processors
 from flatwater.analysis.bound.sessions import session_time
 from flatwater.analysis.bound.words import figure
@@ -18,20 +18,20 @@ _OTHER_WAITS = ("log limit", "dirty limit", "free pages", "fsync path", "CPU", "
 def contention_inside(case: Case) -> Finding | None:
     """Sessions that wait for mutexes and latches of the server; None if there are few, or that cannot be told.
 
-    Row locks do not count: no setting shares them out. A model's contention is that of mutexes, unless its sessions
-    wait for rows.
+    Row locks do not count: no setting shares them out. A model tells mutexes and latches apart.
     """
     time = session_time(case.evidence)
-    if case.evidence.layers.virtual:
-        waits_for_rows = time is not None and time.of(time.row_locks) >= LISTED_MIN
-        return None if waits_for_rows else case.finding("contention")
-    if case.is_served or time is None or time.waiting is None or case.finding(*_OTHER_WAITS) is not None:
+    if case.is_served or time is None:
         return None
-    share = time.of(time.waiting)
+    virtual = case.evidence.layers.virtual
+    waiting = time.mutexes if virtual else time.waiting
+    if waiting is None or (not virtual and case.finding(*_OTHER_WAITS) is not None):
+        return None
+    share = time.of(waiting)
     if share < MAIN_MIN:
         return None
     text = (
-        f"{figure(time.waiting)} of {figure(time.sessions)} sessions waited for other threads of the server, "
+        f"{figure(waiting)} of {figure(time.sessions)} sessions waited for other threads of the server, "
         "neither for rows nor for a commit"
     )
     return Finding("contention", share, "time", (text,))

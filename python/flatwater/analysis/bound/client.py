@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from flatwater.analysis.bound.evidence import Evidence, LoadHostUse
 from flatwater.analysis.bound.finding import Finding, found
-from flatwater.analysis.bound.modelled_time import away_us
 from flatwater.analysis.bound.processors import processors
 from flatwater.analysis.bound.sessions import SessionTime, client_waiting, session_time
 from flatwater.analysis.bound.words import counted, duration, each_second, figure
+from flatwater.experiment.database.innodb import InnodbModel
 
 
 def find(evidence: Evidence) -> Finding | None:
@@ -43,9 +43,18 @@ def _of_round_trips(evidence: Evidence, time: SessionTime) -> Finding | None:
         time.of(time.away),
         "time",
         f"{figure(time.away)} of {counted(time.sessions, 'session')} were between two statements: the network and the "
-        f"client take {duration(away_us(evidence))} of each round trip",
+        f"client take {duration(_away_us(evidence))} of each round trip",
         each_second(evidence.load.queries_per_s, "statements"),
     )
+
+
+def _away_us(evidence: Evidence) -> float:
+    """The network's and the client's part of a modelled statement's round trip."""
+    asked = evidence.experiment.database if evidence.experiment is not None else None
+    if not isinstance(asked, InnodbModel):
+        return 0.0
+    own = asked.cpu.round_trip_us
+    return own if own is not None else asked.hardware.round_trip_us
 
 
 def _of_hosts(evidence: Evidence) -> Finding | None:

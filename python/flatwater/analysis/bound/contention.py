@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from flatwater.analysis.bound.evidence import Database, Evidence
 from flatwater.analysis.bound.finding import Finding, found
-from flatwater.analysis.bound.sessions import SATURATED, SessionTime, session_time
-from flatwater.analysis.bound.words import counted, each_second, figure, percent
-from flatwater.experiment.database.innodb import InnodbModel
+from flatwater.analysis.bound.sessions import SessionTime, session_time
+from flatwater.analysis.bound.words import counted, each_second, figure
 
 
 def find(evidence: Evidence) -> Finding | None:
@@ -17,7 +16,7 @@ def find(evidence: Evidence) -> Finding | None:
     if database is None:
         return _of_writes(evidence, time)
     if evidence.layers.virtual:
-        return _of_model(evidence, database, time)
+        return _of_model(database, time)
     return _of_rows(database, time)
 
 
@@ -36,31 +35,23 @@ def _of_rows(database: Database, time: SessionTime) -> Finding | None:
     )
 
 
-def _of_model(evidence: Evidence, database: Database, time: SessionTime) -> Finding | None:
-    """Of a model's row locks and its mutexes, what takes more."""
-    both = [_of_rows(database, time) if time.row_locks else None, _of_mutexes(evidence, database)]
-    return max((one for one in both if one is not None), key=lambda one: one.share, default=None)
-
-
-def _of_mutexes(evidence: Evidence, database: Database) -> Finding | None:
-    """The mutexes that all threads of a modelled server share, one thread after another."""
-    asked = evidence.experiment.database if evidence.experiment is not None else None
-    if not isinstance(asked, InnodbModel) or evidence.load.queries_per_s is None:
-        return None
-    hardware, cpu = asked.hardware, asked.cpu
-    statement_us = cpu.mutex_us if cpu.mutex_us is not None else hardware.mutex_us
-    read_us = cpu.read_mutex_us if cpu.read_mutex_us is not None else hardware.read_mutex_us
-    reads = database.pages_read_per_s.mean if database.pages_read_per_s is not None else 0.0
-    held_us = (evidence.load.queries_per_s.mean * statement_us + reads * read_us) * hardware.cpu_scale
-    busy = held_us / 1e6 / max(database.servers, 1)
-    if busy < SATURATED:
-        return None
+def _of_model(database: Database, time: SessionTime) -> Finding | None:
+    """A model also tells who waits for its mutexes, and for pages that are being written."""
+    places = {
+        "row locks": time.row_locks,
+        "the mutexes that all threads of a server share": time.mutexes,
+        "pages that were being written": time.page_latches,
+    }
+    waiting = {what: number for what, number in places.items() if number}
     return found(
         "contention",
-        busy,
+        time.of(sum(waiting.values())),
         "time",
-        f"the mutexes that all threads of a server share were held for {percent(min(busy, 1.0))} of the time",
-        each_second(evidence.load.queries_per_s, "statements"),
+        *(
+            f"{figure(number)} of {counted(time.sessions, 'session')} waited for {what}"
+            for what, number in sorted(waiting.items(), key=lambda one: -one[1])
+        ),
+        each_second(database.row_lock_waits_per_s, "waits for a row lock") if time.row_locks else None,
     )
 
 

@@ -53,8 +53,7 @@ def _of_requests(evidence: Evidence, storage: StorageTime) -> Finding | None:
 def _waiting(storage: StorageTime) -> str:
     time = storage.time
     took = f" ({duration(time.read_us)} each)" if time.read_us is not None else ""
-    about = figure(time.reading or 0.0) if time.seen else f"about {figure(time.reading or 0.0)}"
-    return f"{about} of {counted(time.sessions, 'session')} waited for a page to be read{took}"
+    return f"{figure(time.reading or 0.0)} of {counted(time.sessions, 'session')} waited for a page to be read{took}"
 
 
 def _busy(storage: StorageTime) -> str | None:

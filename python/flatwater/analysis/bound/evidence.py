@@ -238,6 +238,17 @@ class Database:
     sessions_syncing: Annotated[Line | None, "sessions_syncing"] = None
     sessions_waiting: Annotated[Line | None, "sessions_waiting"] = None
     threads_syncing: Annotated[Line | None, "threads_syncing"] = None
+    #: Of a model, the mean number of sessions in every other place.
+    sessions_running: Annotated[Line | None, "sessions_running"] = None
+    sessions_in_cpu_queue: Annotated[Line | None, "sessions_in_cpu_queue"] = None
+    sessions_in_mutexes: Annotated[Line | None, "sessions_in_mutexes"] = None
+    sessions_away: Annotated[Line | None, "sessions_away"] = None
+    sessions_in_page_latches: Annotated[Line | None, "sessions_in_page_latches"] = None
+    sessions_in_row_locks: Annotated[Line | None, "sessions_in_row_locks"] = None
+    sessions_committing: Annotated[Line | None, "sessions_committing"] = None
+    sessions_in_free_page_waits: Annotated[Line | None, "sessions_in_free_page_waits"] = None
+    sessions_in_log_buffer_waits: Annotated[Line | None, "sessions_in_log_buffer_waits"] = None
+    sessions_in_log_room_waits: Annotated[Line | None, "sessions_in_log_room_waits"] = None
     rss_bytes: Annotated[Line | None, "server_rss_bytes"] = None
 
     @property

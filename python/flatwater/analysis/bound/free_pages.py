@@ -27,7 +27,7 @@ def find(evidence: Evidence) -> Finding | None:
         "time",
         f"{figure(waits)} times a second a session found no free page, at {figure(reads)} page reads a second"
         + (
-            f": about {figure(time.frames)} of {figure(time.sessions)} waited"
+            f": {figure(time.frames)} of {figure(time.sessions)} waited"
             if time is not None and time.frames
             else ""
         ),

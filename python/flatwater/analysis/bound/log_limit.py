@@ -8,8 +8,9 @@ from flatwater.analysis.bound.evidence import Database, Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.line import Line, Values
 from flatwater.analysis.bound.redo import RedoLimits
+from flatwater.analysis.bound.sessions import session_time
 from flatwater.analysis.bound.storage_time import writes_wait_text
-from flatwater.analysis.bound.words import figure, percent, size
+from flatwater.analysis.bound.words import counted, figure, percent, size
 
 #: A sample of the age is taken once an interval, and the age may have been that much higher within it; but no more than
 #: this share of the limit, or a tiny log would always be at it.
@@ -24,7 +25,7 @@ def find(evidence: Evidence) -> Finding | None:
     age = database.modified_age_bytes or database.checkpoint_age_bytes
     if age is None:
         return None
-    limits = database.redo
+    limits, time = database.redo, session_time(evidence)
     near = _near(age.value, limits.async_bytes, evidence.interval_s, database)
     over = _near(age.value, limits.sync_bytes, evidence.interval_s, database)
     sync = _share_of_flushing(database.flushed_sync_per_s, database.pages_flushed_per_s)
@@ -37,6 +38,9 @@ def find(evidence: Evidence) -> Finding | None:
         f"it was at the first limit in {percent(age.share(near))} of the seconds, at the second in "
         f"{percent(age.share(over))}",
         f"{percent(sync)} of the pages were flushed because the log was at its limit" if sync else None,
+        f"{figure(time.log_room)} of {counted(time.sessions, 'session')} waited for room in it"
+        if time is not None and time.log_room
+        else None,
         _settings(database, limits),
         writes_wait_text(evidence),
     )

@@ -11,25 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from flatwater.analysis.bound.device import Device
 from flatwater.analysis.bound.evidence import Database, Evidence
 from flatwater.analysis.bound.line import Line
-from flatwater.analysis.bound.modelled_time import ModelledTime, away_us, modelled_time
 from flatwater.experiment import Fileio, ModelledStorage, OwnStatements
 
 #: Of tpcc-mysql's deck of 23 cards, those that change something: New-Order, Payment and Delivery.
 _TPCC_WRITERS = 21 / 23
 #: oltp's modes that commit no change.
 _READERS = ("read_only", "point_select")
-#: A commit waits for its own sync, and for what is left of the one that is under way: half of it.
-_SYNCS_OF_A_COMMIT = 1.5
-#: So many times as long as its mean utilisation says may a request queue, where requests come in bursts (our choice).
-#: What sessions wait for beyond that is not told.
-_QUEUED_MAX = 5.0
-#: M/M/1: at half of its time, a log makes a commit wait for twice as long as alone, and beyond that for any time.
-_LOG_BUSY_MIN = 0.5
 #: A processor that is busy for less than this share of its time makes nobody wait long: at 0.95, a queue with random
 #: arrivals holds twenty times the time of one request (M/M/1, 1 / (1 - utilisation)).
 SATURATED = 0.95
@@ -54,18 +44,20 @@ class SessionTime:
     committing: float | None = None
     #: In the server's own locks, its queues, or its waits for other threads, besides those above.
     waiting: float | None = None
-    #: Between a statement's answer and the next statement: the network, and the client. Only a model tells.
+    #: Those that a model tells apart: waiting for mutexes that all threads share; about to change a page that is being
+    #: written; between a statement's answer and the next statement (the network, and the client).
+    mutexes: float | None = None
+    page_latches: float | None = None
     away: float | None = None
     #: Waiting for room in the log buffer: each wait lasts as long as a write of the log.
     log_buffer: float | None = None
     #: Waiting for room in the redo log, or writing pages to make it; and the same for a free page. Only a model tells.
     log_room: float | None = None
     frames: float | None = None
-    #: Mean length of a sync of the log, where it is known.
+    #: Mean length of a sync of the log, of a commit's wait, and of a page's read, where it is known.
     sync_us: float | None = None
+    commit_us: float | None = None
     read_us: float | None = None
-    #: Whether the places were seen (threads were sampled, requests timed) or follow from what is left.
-    seen: bool = True
 
     def of(self, number: float | None) -> float:
         """The share of the sessions' time; 0 of what is not known."""
@@ -285,71 +277,29 @@ def _device_sync_us(device: Device | None) -> float | None:
     return device.write_await_us.mean + device.flush_await_us.mean
 
 
-def _of_model(evidence: Evidence, database: Database, sessions: float) -> SessionTime:
-    """A modelled server. Its sessions run, or wait for something: the waits are told apart by their numbers."""
-    used, cores = cores_used(database) or 0.0, evidence.machine.cores or np.inf
-    running = min(used, sessions)
-    away = min((_mean(evidence.load.queries_per_s) or 0.0) * away_us(evidence) / 1e6, sessions - running)
-    # None: a result of a model that had no row locks yet.
-    rows = min(_cores(database.row_lock_pct) or 0.0, sessions - running - away)
-    rest = sessions - running - away - rows
-    if used >= SATURATED * cores:
-        return SessionTime(
-            sessions, server_cpu=running, cpu_wait=rest, row_locks=rows, reading=0.0, committing=0.0, away=away
-        )
+def _of_model(evidence: Evidence, database: Database, sessions: float) -> SessionTime | None:
+    """A modelled server knows where its sessions are; None of a result of a model that did not record it."""
+    if database.sessions_running is None:
+        return None
     reads = max(0.0, (_mean(database.pages_read_per_s) or 0.0) - (_mean(database.pages_read_ahead_per_s) or 0.0))
-    commits = commits_per_s(evidence) if durable_commits(database) else 0.0
-    known_times = modelled_time(evidence)
-    times = known_times or ModelledTime(1.0, 1.0, 1.0)
-    sync_us = times.redo_us * _durable_redo(database) + times.binlog_us * _durable_binlog(database)
-    reading = reads * times.read_us / 1e6
-    committing = commits * _SYNCS_OF_A_COMMIT * sync_us / 1e6
-    log_buffer = (_mean(database.log_buffer_waits_per_s) or 0.0) * times.redo_us / 1e6
-    at_log = _mean(database.flushed_sync_per_s) or 0.0
-    for_frames = (_mean(database.flushed_lru_per_s) or 0.0) if _mean(database.free_page_waits_per_s) else 0.0
-    left = rest - reading - committing - log_buffer
-    log_room = frames = waiting = 0.0
-    if known_times is not None and left > 0 and at_log + for_frames > 0:
-        # Whoever waits for room waits for the pages that are written to make it.
-        log_room, frames = left * at_log / (at_log + for_frames), left * for_frames / (at_log + for_frames)
-    else:
-        # Nothing else is waited for: requests queued for longer, or not as long, as their mean says.
-        known = reading + committing + log_buffer
-        longer = rest / known if known > 0 else 0.0
-        most = longer if known_times is None else min(longer, _QUEUED_MAX)
-        slowest = _of_serial_syncs(database, commits, times) if known_times is not None else np.inf
-        committing = min(committing * longer, max(committing * min(longer, 1.0), slowest))
-        reading, log_buffer = reading * most, log_buffer * most
-        waiting = max(0.0, rest - reading - committing - log_buffer)
+    commits = commits_per_s(evidence)
+    reading, committing = _mean(database.sessions_reading), _mean(database.sessions_committing)
     return SessionTime(
         sessions,
-        server_cpu=running,
-        cpu_wait=0.0,
-        row_locks=rows,
+        server_cpu=_mean(database.sessions_running),
+        cpu_wait=_mean(database.sessions_in_cpu_queue),
+        row_locks=_mean(database.sessions_in_row_locks),
+        mutexes=_mean(database.sessions_in_mutexes),
+        page_latches=_mean(database.sessions_in_page_latches),
         reading=reading,
         committing=committing,
-        waiting=waiting,
-        away=away,
-        log_buffer=log_buffer,
-        log_room=log_room,
-        frames=frames,
-        sync_us=1e6 * committing / commits / _SYNCS_OF_A_COMMIT if commits > 0 else None,
-        read_us=1e6 * reading / reads if reads > 0 else None,
-        seen=False,
+        away=_mean(database.sessions_away),
+        log_buffer=_mean(database.sessions_in_log_buffer_waits),
+        log_room=_mean(database.sessions_in_log_room_waits),
+        frames=_mean(database.sessions_in_free_page_waits),
+        commit_us=1e6 * committing / commits if committing and commits > 0 else None,
+        read_us=1e6 * reading / reads if reading and reads > 0 else None,
     )
-
-
-def _of_serial_syncs(database: Database, commits: float, times: ModelledTime) -> float:
-    """The most sessions that can be in a commit, of a log that is synced for less than half of the time.
-
-    The syncs of a log come one after another, so none takes longer than the time from one to the next, and a commit
-    waits for two of each log at most. Behind a log that is busy any number may queue.
-    """
-    redo = (_redo_syncs(database) if _durable_redo(database) else None) or 0.0
-    binlog = (_binlog_syncs(database) if _durable_binlog(database) else None) or 0.0
-    if max(redo * times.redo_us, binlog * times.binlog_us) / 1e6 >= _LOG_BUSY_MIN:
-        return np.inf
-    return commits * sum(2 / rate for rate in (redo, binlog) if rate > 0)
 
 
 def _mean(line: Line | None) -> float | None:
