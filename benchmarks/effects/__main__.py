@@ -10,16 +10,17 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.effects.cells import Outcome, failures, measure, model, outcome_of, outcomes
-from benchmarks.effects.judge import cpu_times, effects
+from benchmarks.effects.judge import effects
 from benchmarks.effects.matrix import Change, base, changes
 from benchmarks.effects.page import Measured, page
 from benchmarks.effects.picture import scatter
 from benchmarks.effects.plan import UNCHANGED, Plan, Scale, folder_of
+from benchmarks.effects.processors import cpu_times, shared
 from benchmarks.effects.storages import NAMES, STORAGES, Storage, find_storage
 from benchmarks.options import add_options, read_options, tell
 from benchmarks.options import measure as measure_and_write
@@ -29,6 +30,7 @@ from flatwater.errors import UserError
 from flatwater.experiment.database.generation import generation_of
 from flatwater.report.images import export_figure
 from flatwater.results import Result, open_result
+from flatwater.what_if.noise import run_noise
 
 _PLAN = "plan.json"
 PAGE = Path(__file__).parents[2] / "docs" / "effects.md"
@@ -163,21 +165,23 @@ def _compared(folder: Path) -> Measured:
         return Measured(title, _facts(plan, storage, found), (), failed)
     real = [[outcome_of(result) for result in there[one.name]] for one in (UNCHANGED, *measured)]
     cores = int(found[0].machine.get("cores") or 1)
-    ([unchanged], _) = _modelled(plan, storage, (), cores, 1.0)
-    times = cpu_times(real[0], unchanged)
-    predicted, not_well = _modelled(plan, storage, measured, cores, times)
+    ended = {name: [result for result in results if result is not None] for name, results in there.items()}
+    ([alone], _) = _modelled(plan, storage, (), {"cores": cores, "cpu": {"times": 1.0}})
+    used = shared(ended[UNCHANGED.name], cpu_times(real[0], alone))
+    predicted, not_well = _modelled(plan, storage, measured, {"cores": cores, "cpu": used.table(plan.generation)})
     failed += [f"model, {line}" for line in not_well]
-    facts = [*_facts(plan, storage, found), ("the model's processor times multiplied by", f"{times:.2f}")]
-    return Measured(title, facts, effects([one.name for one in measured], real, predicted), failed)
+    noises = [run_noise([result.cells[0] for result in ended[one.name]]) for one in (UNCHANGED, *measured)]
+    found_effects = effects([one.name for one in measured], real, noises, predicted)
+    return Measured(title, [*_facts(plan, storage, found), *used.facts()], found_effects, failed)
 
 
 def _modelled(
-    plan: Plan, storage: Storage, asked: Sequence[Change], cores: int, times: float
+    plan: Plan, storage: Storage, asked: Sequence[Change], processors: Mapping[str, object]
 ) -> tuple[list[list[Outcome | None]], list[str]]:
-    """For the base and each change, one outcome a round; and what did not end well. `times` multiplies the model's
-    processor times.
+    """For the base and each change, one outcome a round; and what did not end well. `processors` are fields of the
+    modelled database.
     """
-    database = {"kind": "innodb-model", "generation": plan.generation, "cores": cores, "cpu": {"times": times}}
+    database = {"kind": "innodb-model", "generation": plan.generation, **processors}
     with tempfile.TemporaryDirectory(prefix="flatwater-effects-") as name:
         result = model(plan.sweep(asked, database, storage.modelled), Path(name))
         return outcomes(result, 1 + len(asked)), failures(result)

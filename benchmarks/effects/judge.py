@@ -10,12 +10,15 @@ from dataclasses import dataclass
 
 from benchmarks.effects.cells import Outcome
 from benchmarks.pairs import Target, log_half_width
+from flatwater.what_if.noise import Z95
 
 #: What the table is for. Shares and natural logarithms.
 SIGNS_MIN, ERRORS_MIN, VERDICTS_MIN, PAGES_MIN = 0.95, 0.9, 0.9, 0.9
 MEDIAN_ERROR_MAX = 0.1
 #: A ratio agrees if its error is at most this; pages, if they are within this of the server's.
 ERROR_WITHIN, PAGES_WITHIN = 0.25, 0.2
+#: So many rounds tell by themselves how far they scatter.
+ROUNDS_MIN = 3
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,9 @@ class Effect:
 
     change: str
     measured: float
-    #: The ends of the 95 % confidence interval, from the rounds; None for fewer than two rounds.
-    low: float | None
-    high: float | None
+    #: The ends of the 95 % confidence interval.
+    low: float
+    high: float
     predicted: float
     real: Outcome
     model: Outcome
@@ -34,7 +37,7 @@ class Effect:
     @property
     def is_outside_noise(self) -> bool:
         """Whether the server was surely faster, or surely slower."""
-        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+        return not self.low <= 1 <= self.high
 
     @property
     def has_right_sign(self) -> bool:
@@ -80,16 +83,21 @@ class Goal:
 
 
 def effects(
-    names: Sequence[str], real: Sequence[Sequence[Outcome | None]], model: Sequence[Sequence[Outcome | None]]
+    names: Sequence[str],
+    real: Sequence[Sequence[Outcome | None]],
+    noises: Sequence[float],
+    model: Sequence[Sequence[Outcome | None]],
 ) -> list[Effect]:
-    """The effect of each change, where both sides have it. The first of `real` and `model` is the unchanged server."""
+    """The effect of each change, where both sides have it. The first of `real`, `noises` and `model` is the unchanged
+    server. A noise is the standard deviation of one run's mean, as a share of the mean.
+    """
     found = []
-    for name, changed, predicted in zip(names, real[1:], model[1:], strict=True):
+    for name, changed, noise, predicted in zip(names, real[1:], noises[1:], model[1:], strict=True):
         rounds = _ratios(changed, real[0])
         model_rounds = _ratios(predicted, model[0])
         if not rounds or not model_rounds:
             continue
-        low, high = interval(rounds)
+        low, high = interval(rounds, math.hypot(noises[0], noise))
         found.append(
             Effect(
                 name,
@@ -110,11 +118,12 @@ def _ratios(changed: Sequence[Outcome | None], unchanged: Sequence[Outcome | Non
     return [one.throughput / other.throughput for one, other in both if one is not None and other is not None]
 
 
-def interval(ratios: Sequence[float]) -> tuple[float | None, float | None]:
-    """The confidence interval of a ratio: Student's t of the rounds' logarithms. None and None for fewer than two."""
-    half = log_half_width(ratios)
-    if half is None:
-        return None, None
+def interval(ratios: Sequence[float], noise: float) -> tuple[float, float]:
+    """The confidence interval of a ratio. From three rounds on: Student's t of the rounds' logarithms. Two say too
+    little of how far they scatter: then `noise`, the standard deviation of the ratio of two runs, tells it.
+    """
+    half = log_half_width(ratios) if len(ratios) >= ROUNDS_MIN else Z95 * noise / math.sqrt(len(ratios))
+    assert half is not None
     mean = statistics.geometric_mean(ratios)
     return mean * math.exp(-half), mean * math.exp(half)
 
@@ -140,14 +149,6 @@ def _middle(rounds: Sequence[Outcome | None]) -> Outcome:
 def _mean_of(figures: Iterable[float | None]) -> float | None:
     there = [figure for figure in figures if figure is not None]
     return statistics.fmean(there) if there else None
-
-
-def cpu_times(real: Sequence[Outcome | None], model: Sequence[Outcome | None]) -> float:
-    """By how much a transaction of the unchanged server takes more processor time than its model's: the server shares
-    processors and their caches with the load generator and the emulator. 1 if either does not tell.
-    """
-    measured, modelled = (_mean_of(one.cpu_us for one in rounds if one is not None) for rounds in (real, model))
-    return measured / modelled if measured and modelled else 1.0
 
 
 def goals(found: Sequence[Effect]) -> list[Goal]:

@@ -71,8 +71,8 @@ def _points(title: str, found: Sequence[Effect], colour: str, symbol: str) -> Js
     bars = {
         "type": "data",
         "symmetric": False,
-        "array": [0 if one.high is None else one.high - one.measured for one in found],
-        "arrayminus": [0 if one.low is None else one.measured - one.low for one in found],
+        "array": [one.high - one.measured for one in found],
+        "arrayminus": [one.measured - one.low for one in found],
         "width": 3,
         "thickness": 1,
     }

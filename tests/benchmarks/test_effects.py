@@ -15,11 +15,12 @@ import pytest
 from benchmarks.effects import cells
 from benchmarks.effects.__main__ import FULL, _joined, main
 from benchmarks.effects.cells import Outcome
-from benchmarks.effects.judge import Effect, cpu_times, effects, goals, interval
+from benchmarks.effects.judge import Effect, effects, goals, interval
 from benchmarks.effects.matrix import base, changes
 from benchmarks.effects.page import Measured, page
 from benchmarks.effects.picture import scatter
 from benchmarks.effects.plan import UNCHANGED, Plan, folder_of
+from benchmarks.effects.processors import Shared, cpu_times
 from benchmarks.effects.storages import NAMES, find_storage
 from benchmarks.options import measure
 from benchmarks.servers.registry import SERVERS, Server
@@ -113,19 +114,36 @@ def test_methods_of_adaptive_checkpoint_are_asked_of_the_server_that_has_them() 
 def test_an_effect_is_of_the_rounds_in_which_both_ended() -> None:
     real = [[outcome(100), outcome(200), None], [outcome(110), outcome(260), outcome(500)]]
     model = [[outcome(1000)] * 3, [outcome(1250)] * 3]
-    (one,) = effects(["a change"], real, model)
+    (one,) = effects(["a change"], real, [0.03, 0.04], model)
     assert one.measured == pytest.approx(math.sqrt(1.1 * 1.3)) and one.predicted == pytest.approx(1.25)
-    # Student's t is 12.706 with one degree of freedom (any table of it).
-    half = 12.706 * (math.log(1.3) - math.log(1.1)) / math.sqrt(2) / math.sqrt(2)
-    assert one.high == pytest.approx(one.measured * math.exp(half), rel=1e-3) and not one.is_outside_noise
-    assert effects(["a change"], [[None], [outcome(1)]], [[outcome(1)], [outcome(1)]]) == []
-    assert interval([1.5]) == (None, None)
+    # Of two rounds: the noise of both runs, 3 and 4 % are 5 %.
+    assert one.high == pytest.approx(one.measured * math.exp(1.96 * 0.05 / math.sqrt(2))) and one.is_outside_noise
+    assert effects(["a change"], [[None], [outcome(1)]], [0.1, 0.1], [[outcome(1)], [outcome(1)]]) == []
+
+
+def test_three_rounds_tell_by_themselves_how_far_they_scatter() -> None:
+    logs = (0.1, 0.2, 0.3)
+    low, high = interval([math.exp(one) for one in logs], noise=0.0)
+    # Student's t is 4.303 with two degrees of freedom (any table of it), and the deviation of these is 0.1.
+    half = 4.303 * 0.1 / math.sqrt(3)
+    assert (math.log(low), math.log(high)) == (pytest.approx(0.2 - half, rel=1e-3), pytest.approx(0.2 + half, rel=1e-3))
+    assert interval([1.5], 0.1) == (pytest.approx(1.5 * math.exp(-0.196)), pytest.approx(1.5 * math.exp(0.196)))
 
 
 def test_processor_times_are_those_of_the_unchanged_server() -> None:
     costly, cheap = (dataclasses.replace(outcome(1), cpu_us=cpu_us) for cpu_us in (4000.0, 2000.0))
     assert cpu_times([costly, None, cheap], [cheap]) == pytest.approx(1.5)
     assert cpu_times([None], [cheap]) == cpu_times([outcome(1)], [cheap]) == cpu_times([costly], [None]) == 1
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=lambda one: one.name)
+def test_the_model_s_processors_do_the_work_of_what_runs_beside_the_server(server: Server) -> None:
+    generation = plan_of(server).generation
+    alone, beside = (Shared(2.0, *extra).table(generation) for extra in ((0.0, 0.0, 0.0), (10.0, 20.0, 30.0)))
+    assert [beside[name] - alone[name] for name in alone] == pytest.approx([10, 20, 30])
+    assert alone == pytest.approx({name: 2 * us for name, us in Shared(1.0, 0, 0, 0).table(generation).items()})
+    fields = {"kind": "innodb-model", "generation": generation, "cpu": beside}
+    make_experiment(plan_of(server).sweep([], fields, find_storage("card").modelled))
 
 
 def test_the_goals_count_what_they_say() -> None:
@@ -148,13 +166,11 @@ def test_the_page() -> None:
     assert "- cell 3: died" in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert {line.count("|") for line in rows} == {3, 6, 12}, "no cell of any table has a bar in it"
-    alone = Effect("a change", 1.5, None, None, 0.9, outcome(1), outcome(1))
-    assert "| not judged |" in page([Measured("A server", [], [alone], [])])
 
 
 def test_the_scatter_plot(tmp_path: Path) -> None:
     wide = Effect("in noise", 1.1, 0.5, 2.4, 1.2, outcome(1), outcome(1))
-    once = Effect("once", 0.5, None, None, 1.2, outcome(1), outcome(1))
+    once = Effect("once", 0.5, 0.4, 0.6, 1.2, outcome(1), outcome(1))
     drawn = export_figure(scatter([("A server", [effect(1.5, 1.6), wide]), ("Another", [once])]), tmp_path, "svg")
     text = drawn.read_text()
     assert drawn.name == "effects.svg" and all(title in text for title in ("A server", "Another", "measured: changed"))
@@ -197,7 +213,7 @@ def test_both_sides_run(as_root: None, tmp_path: Path, capsys: pytest.CaptureFix
 def test_the_page_shows_where_the_cards_differ() -> None:
     aged = dataclasses.replace(outcome(100.0), write_amplification=6.44)
     fresh = dataclasses.replace(aged, write_amplification=1.0)
-    [effect] = effects(("pool",), [[aged], [aged]], [[fresh], [fresh]])
+    [effect] = effects(("pool",), [[aged], [aged]], [0.0, 0.0], [[fresh], [fresh]])
     assert "| 6.4, 1.0 |" in page([Measured("a server", [], [effect], [])])
 
 

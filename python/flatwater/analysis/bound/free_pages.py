@@ -26,11 +26,7 @@ def find(evidence: Evidence) -> Finding | None:
         share,
         "time",
         f"{figure(waits)} times a second a session found no free page, at {figure(reads)} page reads a second"
-        + (
-            f": {figure(time.frames)} of {figure(time.sessions)} waited"
-            if time is not None and time.frames
-            else ""
-        ),
+        + (f": {figure(time.frames)} of {figure(time.sessions)} waited" if time is not None and time.frames else ""),
         f"{percent(min(freed, 1.0))} of the pages were flushed to free their frames" if freed is not None else None,
         each_second(database.pages_flushed_per_s, "pages flushed"),
         writes_wait_text(evidence),
