@@ -270,7 +270,8 @@ class CellSummary(_Stored):
     operations: int = 0
     bytes: int = 0
     errors: int = 0
-    #: Other counters: deadlocks, lock_timeouts, conflicts, rollbacks, reconnects, connect_failures, queries.
+    #: Other counters: deadlocks, lock_timeouts, conflicts, rollbacks, reconnects, connect_failures, queries;
+    #: commit_us is the time in which sessions waited for the answers to their commits.
     counters: dict[str, int] = Field(default_factory=dict)
     consistency: list[Condition] = Field(default_factory=list)
     response_limits: list[ResponseLimit] = Field(default_factory=list)

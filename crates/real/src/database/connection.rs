@@ -1,6 +1,7 @@
 //! One session with a server: statements go out one by one or back to back, replies come in the same order.
 
 mod channel;
+mod commit;
 mod error;
 mod execution;
 mod handshake;
@@ -70,6 +71,8 @@ pub struct Connection {
     /// Rows of a reply that are kept; the others are read and dropped.
     rows_max: usize,
     statements: u64,
+    /// See `commit`.
+    committing: Duration,
 }
 
 /// First size of the receive buffer: most replies are smaller; it grows to the largest one.
@@ -107,6 +110,7 @@ impl Connection {
             names: None,
             rows_max: usize::MAX,
             statements: 0,
+            committing: Duration::ZERO,
         })
     }
 

@@ -102,6 +102,8 @@ class Load:
     #: Threads of the load generator that could run and waited for a processor: 100 = one thread all the time.
     client_wait_pct: Annotated[Line | None, "client_cpu_wait_pct"] = None
     queries_per_s: Annotated[Line | None, "queries_per_s"] = None
+    #: Time that sessions of a real load waited for the answers to their commits; 1e6 is one session all the time.
+    commit_us_per_s: Annotated[Line | None, "commit_us_per_s"] = None
     #: The hosts that made the load; empty if it was the machine that ran the experiment.
     hosts: tuple[LoadHostUse, ...] = ()
     #: Of TPC-C, the program whose statements these are; empty of other workloads.

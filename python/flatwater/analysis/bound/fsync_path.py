@@ -43,8 +43,8 @@ def find(evidence: Evidence) -> Finding | None:
 
 
 def _waiting(time: SessionTime) -> Iterator[str]:
-    took = f", and a sync took {duration(time.sync_us)}" if time.sync_us is not None else ""
-    took += f", which took {duration(time.commit_us)}" if time.commit_us is not None else ""
+    took = f", which took {duration(time.commit_us)}" if time.commit_us is not None else ""
+    took += f", and a sync took {duration(time.sync_us)}" if time.sync_us is not None else ""
     places = {f"were in a commit{took}": time.committing, "waited for room in the log buffer": time.log_buffer}
     # The place with the most sessions first.
     for what, number in sorted(places.items(), key=lambda one: -(one[1] or 0.0)):

@@ -217,13 +217,17 @@ def _of_server(evidence: Evidence, database: Database, sessions: float) -> Sessi
     sync_us = 1e6 * in_sync / fsyncs if in_sync is not None and fsyncs > 0 else _device_sync_us(evidence.device)
     reading, read_us = _reads(evidence, database)
     waiting = _mean(database.sessions_waiting)
+    timed, commits = _cores_of_us(evidence.load.commit_us_per_s), commits_per_s(evidence)
     committing = None
     if not durable_commits(database):
         committing = 0.0
+    elif timed:
+        committing = timed
     elif sync_us is not None and syncs is not None:
-        # A commit waits for its own sync, and for what is left of the one that is under way: half of it.
+        # Commits without a statement of their own. Each waits for its own sync, and for what is left of the one that is
+        # under way: half of it, if all are alike.
         busy = min(1.0, syncs * sync_us / 1e6)
-        committing = commits_per_s(evidence) * sync_us / 1e6 * (1 + busy / 2)
+        committing = commits * sync_us / 1e6 * (1 + busy / 2)
         if waiting is not None:
             committing = min(committing, waiting + (_mean(database.sessions_syncing) or 0.0))
     # Both are estimates from numbers of different sources: no session is in a read and in a commit at once.
@@ -243,6 +247,7 @@ def _of_server(evidence: Evidence, database: Database, sessions: float) -> Sessi
         waiting=waiting,
         log_buffer=_in_log_buffer(database, evidence.device, sync_us, sessions),
         sync_us=sync_us,
+        commit_us=1e6 * timed / commits if timed and commits > 0 else None,
         read_us=read_us,
     )
 
@@ -304,6 +309,11 @@ def _of_model(evidence: Evidence, database: Database, sessions: float) -> Sessio
 
 def _mean(line: Line | None) -> float | None:
     return None if line is None else line.mean
+
+
+def _cores_of_us(line: Line | None) -> float | None:
+    """Microseconds a second as cores, or as sessions."""
+    return None if line is None else line.mean / 1e6
 
 
 def _cores(*lines: Line | None) -> float | None:

@@ -27,6 +27,7 @@ from flatwater.report.charts.latency import Latency
 from flatwater.report.charts.memory import Memory
 from flatwater.report.charts.modelled import Modelled
 from flatwater.report.charts.others import Others
+from flatwater.report.charts.sessions import Sessions
 from flatwater.report.charts.storages import Storages
 from flatwater.report.charts.sweep_latency import SweepLatency
 from flatwater.report.charts.sweep_throughput import SweepThroughput
@@ -40,8 +41,8 @@ CELL_CHARTS: tuple[CellChart, ...] = tuple(
     sorted(
         (
             *(Throughput(), Database(), Instances(), Hosts(), Latency(), LatencyHistogram()),
-            *(Kinds(), Transactions(), Errors(), Flushing(), Device(), Storages(), Cpu(), Memory(), Others()),
-            *(Cache(), Flash(), Wear(), Array(), Modelled()),
+            *(Kinds(), Transactions(), Errors(), Flushing(), Sessions(), Device(), Storages(), Cpu(), Memory()),
+            *(Others(), Cache(), Flash(), Wear(), Array(), Modelled()),
         ),
         key=lambda chart: chart.order,
     )

@@ -70,6 +70,8 @@ class TestTpcc:
         for name in ("deadlocks", "lock_timeouts", "conflicts", "rollbacks", "reconnects", "connect_failures"):
             assert summary.counters[name] >= 0
         assert summary.counters["reconnects"] == summary.counters["connect_failures"] == 0
+        # Of four sessions in three seconds, as long as no session can be in two commits.
+        assert 0 < summary.counters["commit_us"] < 4 * 3e6
 
     def test_its_data_are_consistent(self, ran: Ran) -> None:
         found = {condition.number: condition for condition in ran.summary.consistency}

@@ -35,7 +35,14 @@ fn most(changes: &[(&str, serde_json::Value)]) -> String {
 #[test]
 fn every_session_is_somewhere_in_every_generation() {
     let all = [
-        "mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6", "mysql-5.7", "mysql-8.0.11", "mysql-8.0", "mariadb-10.11",
+        "mysql-5.1",
+        "mysql-5.5",
+        "percona-5.5",
+        "mysql-5.6",
+        "mysql-5.7",
+        "mysql-8.0.11",
+        "mysql-8.0",
+        "mariadb-10.11",
     ];
     for generation in all {
         let log = ("/settings/innodb_log_file_size", (64_u64 << 20).into());

@@ -212,7 +212,11 @@ impl Threads {
     }
 
     /// Where the sessions were on average in the interval from then to now, with the names of their series.
-    pub(super) fn take_places(&mut self, from_ns: u64, now_ns: u64) -> impl Iterator<Item = (&'static str, f64)> + use<> {
+    pub(super) fn take_places(
+        &mut self,
+        from_ns: u64,
+        now_ns: u64,
+    ) -> impl Iterator<Item = (&'static str, f64)> + use<> {
         self.places.take(from_ns, now_ns).into_iter()
     }
 

@@ -169,7 +169,7 @@ impl Terminal for Oltp {
         }
         if transaction {
             commit.queue(connection, &[], sql);
-            connection.reply()?;
+            connection.reply_to_commit()?;
         }
         Ok(Outcome::Committed)
     }

@@ -17,10 +17,12 @@ pub(super) enum Counter {
     Rollbacks,
     Reconnects,
     ConnectFailures,
+    /// Time in which sessions waited for the answers to their commits, microseconds.
+    CommitUs,
 }
 
-pub(super) const COUNTERS: [&str; 7] =
-    ["queries", "deadlocks", "lock_timeouts", "conflicts", "rollbacks", "reconnects", "connect_failures"];
+pub(super) const COUNTERS: [&str; 8] =
+    ["queries", "deadlocks", "lock_timeouts", "conflicts", "rollbacks", "reconnects", "connect_failures", "commit_us"];
 
 /// What lanes share.
 pub(super) struct Job {

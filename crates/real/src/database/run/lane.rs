@@ -199,7 +199,9 @@ impl<'a> Lane<'a> {
             let Some(connection) = &mut self.connection else { return End::Gone };
             let outcome = self.terminal.attempt(connection);
             let statements = connection.statements();
+            let committing = connection.take_committing();
             self.count(Counter::Queries, statements - self.counted);
+            self.count(Counter::CommitUs, committing.as_micros() as u64);
             self.counted = statements;
             let error = match outcome {
                 Ok(Outcome::Committed) => return End::Done,

@@ -153,7 +153,7 @@ impl Terminal for Session {
             }
         }
         if !autocommit {
-            connection.query("COMMIT")?;
+            connection.commit()?;
         }
         Ok(Outcome::Committed)
     }

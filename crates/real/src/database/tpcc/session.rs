@@ -182,7 +182,7 @@ pub fn int(value: u32) -> Value<'static> {
 
 /// Ends the transaction well.
 pub fn commit(connection: &mut Connection) -> Result<Outcome, SqlError> {
-    connection.query("COMMIT").map(|_| Outcome::Committed)
+    connection.commit().map(|_| Outcome::Committed)
 }
 
 /// Ends the transaction otherwise.
