@@ -59,14 +59,14 @@ fn what_is_scarce_is_where_they_are() {
     let memory = [large.clone(), log.clone()];
     let with = |changes: &[(&'static str, serde_json::Value)]| [&memory[..], changes].concat();
     let reads = ("/workload/mode", "read_only".into());
-    assert_eq!(most(&[reads.clone()]), "reading", "a pool of 64 MiB");
+    assert_eq!(most(std::slice::from_ref(&reads)), "reading", "a pool of 64 MiB");
     assert_eq!(most(&with(&[reads.clone(), ("/cores", 1.into())])), "in_cpu_queue");
     assert_eq!(most(&with(&[reads, ("/cores", 64.into())])), "running");
     let writes = ("/workload/mode", serde_json::Value::from("update_non_index"));
     assert_eq!(most(&with(&[writes.clone(), ("/device/latency_ns", 5_000_000.into())])), "committing");
     let one_row = [("/workload/tables", 1.into()), ("/workload/rows", 1.into()), writes.clone()];
     let lazy = ("/settings/innodb_flush_log_at_trx_commit", 0.into());
-    assert_eq!(most(&with(&[&one_row[..], &[lazy.clone()]].concat())), "in_row_locks");
+    assert_eq!(most(&with(&[&one_row[..], std::slice::from_ref(&lazy)].concat())), "in_row_locks");
     let small_log = ("/settings/innodb_log_file_size", (4_u64 << 20).into());
     let slow = ("/device/write_bytes_per_s", serde_json::Value::from(10e6));
     assert_eq!(most(&[large, small_log, slow, writes, lazy]), "in_log_room_waits");
