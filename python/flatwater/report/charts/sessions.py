@@ -15,15 +15,15 @@ _BROWN, _GREY, _OLIVE, _PINK, _SAND, _NIGHT = "#8C564B", "#8A8A8A", "#8F9A27", "
 #: Of a modelled server. It knows where each session is.
 PLACES = {
     "database.sessions_running": ("on a processor", BLUE),
-    "database.sessions_in_cpu_queue": ("waiting for a processor", SKY),
+    "database.sessions_in_cpu_queue": ("no free processor", SKY),
     "database.sessions_in_mutexes": ("in mutexes", _GREY),
     "database.sessions_reading": ("in a page's read", GREEN),
-    "database.sessions_in_free_page_waits": ("waiting for a free page", PURPLE),
-    "database.sessions_in_page_latches": ("waiting for a page that is being written", _BROWN),
+    "database.sessions_in_free_page_waits": ("no free page", PURPLE),
+    "database.sessions_in_page_latches": ("page being written", _BROWN),
     "database.sessions_in_row_locks": ("in row locks", ORANGE),
     "database.sessions_committing": ("in a commit", RED),
-    "database.sessions_in_log_buffer_waits": ("waiting for the log buffer", _PINK),
-    "database.sessions_in_log_room_waits": ("waiting for room in the log", _OLIVE),
+    "database.sessions_in_log_buffer_waits": ("log buffer full or held", _PINK),
+    "database.sessions_in_log_room_waits": ("no room in the log", _OLIVE),
     "database.sessions_away": ("on the way", _SAND),
     "database.sessions_thinking": ("thinking", _NIGHT),
 }
@@ -57,7 +57,7 @@ def _modelled(recorded: Recorded) -> list[Panel]:
         return []
     # They are stacked, and so have common times.
     most = float(np.nanmax(np.sum([recorded.lines[series].value for series in found], axis=0)))
-    return [Panel([_area(series) for series in found], linear_axis("sessions", most), 1.6)]
+    return [Panel([_area(series) for series in found], linear_axis("sessions", most), 2.4)]
 
 
 def _area(series: str) -> Json:
