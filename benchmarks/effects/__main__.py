@@ -178,7 +178,7 @@ def _compared(folder: Path) -> Measured:
 def _modelled(
     plan: Plan, storage: Storage, asked: Sequence[Change], processors: Mapping[str, object]
 ) -> tuple[list[list[Outcome | None]], list[str]]:
-    """For the base and each change, one outcome a round; and what did not end well. `processors` are fields of the
+    """For the base and each change, one outcome a seed; and what did not end well. `processors` are fields of the
     modelled database.
     """
     database = {"kind": "innodb-model", "generation": plan.generation, **processors}

@@ -21,10 +21,10 @@ by Student's t, of fewer from how much the seconds of each run scatter, and 2 % 
 has it). A sign is judged where the interval does not hold 1.
 
 The load generator and the emulator run on the same processors, and the server's own work takes longer beside them. So
-the model's processors do their work, too: at each statement, and at each page that is read or written, as it was
+the model's processors do their work, too: at each statement, and at each read and write of the device, as it was
 measured of the unchanged server. And the model's own processor times are multiplied, once for all cells, until a
 transaction of the unchanged model takes as much processor time as one of the unchanged server. Both are among the facts
-of each table. Levels are not compared, only effects."""
+of each table. What the model predicts is the mean of five seeds. Levels are not compared, only effects."""
 
 _BEGIN = """## How each cell begins
 

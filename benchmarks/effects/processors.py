@@ -1,8 +1,9 @@
 """The processors that the server shares with the load generator and the emulator, for the model beside it.
 
 Both run on the same machine, and a session of the server waits for a processor that they use. So the model's processors
-do their work, too: the load generator's at each statement, the emulator's at each page. How much that is was measured
-of the unchanged server, as `flatwater what-if` measures it, and so was how much longer the server's own work takes.
+do their work, too: the load generator's at each statement, the emulator's at each request. How much that is was
+measured of the unchanged server, as `flatwater what-if` measures it, and so was how much longer the server's own work
+takes.
 """
 
 from __future__ import annotations
@@ -23,29 +24,27 @@ class Shared:
 
     #: The measured work of the generation is multiplied by this.
     times: float
-    #: Of the load generator and the emulator, at each statement and at each page that is read or written.
+    #: Of the load generator, at each statement.
     statement_us: float
-    read_us: float
-    write_us: float
+    #: Of the emulator, at each read and write of the device.
+    request_us: float
 
     def table(self, generation: str) -> dict[str, float]:
         """`database.cpu` of the model."""
         measured = default_workload("tpcc", generation).cpu_us
         return {
             "statement_us": measured.statement.value * self.times + self.statement_us,
-            "read_us": measured.page_read.value * self.times + self.read_us,
-            "write_us": measured.page_written.value * self.times + self.write_us,
+            "read_us": measured.page_read.value * self.times,
+            "write_us": measured.page_written.value * self.times,
+            "request_us": self.request_us,
         }
 
     def facts(self) -> list[tuple[str, str]]:
         """For the page."""
-        beside = (
-            f"{self.statement_us:.0f} us of a statement, {self.read_us:.0f} us of a page read, {self.write_us:.0f} us "
-            "of a page written"
-        )
         return [
             ("the model's processor times multiplied by", f"{self.times:.2f}"),
-            ("load generator and emulator, on the same processors", beside),
+            ("the load generator's part of the processors", f"{self.statement_us:.0f} us of each statement"),
+            ("the emulator's part", f"{self.request_us:.0f} us of each read and write of the device"),
         ]
 
 
@@ -54,9 +53,8 @@ def shared(results: Sequence[Result], times: float) -> Shared:
     bases = [read_base(str(result.path)) for result in results]
     return Shared(
         times,
-        statistics.fmean(_client_us(base) + base.emulator.statement_us for base in bases),
-        statistics.fmean(base.emulator.page_read_us for base in bases),
-        statistics.fmean(base.emulator.page_written_us for base in bases),
+        statistics.fmean(_client_us(base) for base in bases),
+        statistics.fmean(base.emulator.request_us for base in bases),
     )
 
 

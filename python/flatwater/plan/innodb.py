@@ -50,6 +50,8 @@ class Cpu:
     #: The kernel's time for a sync of a file, and for each page that was written since the last sync.
     fsync_ns: int = 0
     sync_page_ns: int = 0
+    #: What each read and write of a device takes of the cores beside the server's work, which does not wait for it.
+    request_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -178,13 +180,21 @@ def write_cpu(cpu: CpuTable, measured: CpuFigures, machine: Machine) -> Cpu:
         round_trip_ns=ours(cpu.round_trip_us, machine.round_trip_us),
         fsync_ns=ours(cpu.fsync_us, machine.fsync_us),
         sync_page_ns=ours(cpu.sync_page_us, machine.sync_page_us),
+        request_ns=ours(cpu.request_us, 0.0),
     )
 
 
-def server_cpu(*, statement_us: float, page_read_us: float, page_written_us: float, round_trip_us: float = 0) -> Cpu:
+def server_cpu(
+    *,
+    statement_us: float,
+    page_read_us: float,
+    page_written_us: float,
+    round_trip_us: float = 0,
+    request_us: float = 0,
+) -> Cpu:
     """The measured costs of a server: those of a statement include the pages that it uses and its mutexes."""
     cpu = Cpu(ns(statement_us), 0, ns(page_read_us), ns(page_written_us))
-    return replace(cpu, round_trip_ns=ns(round_trip_us))
+    return replace(cpu, round_trip_ns=ns(round_trip_us), request_ns=ns(request_us))
 
 
 def storage_use(cell: Experiment) -> Use:

@@ -25,7 +25,7 @@ from flatwater.results.phases import measured_s
 from flatwater.results.schema import FieldValues
 from flatwater.server.flavours import Version
 from flatwater.what_if.noise import run_noise
-from flatwater.what_if.processors import EmulatorCost, Rates, emulator_cost
+from flatwater.what_if.processors import EmulatorCost, emulator_cost
 
 #: When a smaller share of the server's page reads reached the device, the kernel's page cache answered the others.
 FROM_DEVICE = 0.8
@@ -114,16 +114,9 @@ class Base:
     @property
     def stretch(self) -> float:
         """The factor by which work takes longer because other programs used the cores, too."""
-        work_us = self.server_cpu_us + self.client_cpu_us + self.emulator_us
+        work_us = self.server_cpu_us + self.client_cpu_us + self.emulator.transaction_us
         used = work_us / 1e6 * self.throughput / self.unit_scale
         return self.cores / min(self.cores, max(self.cores - self.others_cores, used, LEAST_CORES))
-
-    @property
-    def emulator_us(self) -> float:
-        """CPU time of the emulation for each transaction."""
-        each = self.emulator
-        pages = self.pages_read * each.page_read_us + self.pages_written * each.page_written_us
-        return pages + self.statements * each.statement_us
 
     @property
     def hit_ratio(self) -> float:
@@ -156,10 +149,7 @@ def read_base(run: str, cell: int | None = None) -> Base:
         raise UserError("its throughput is zero: there is nothing to compare with", where=where)
     throughput = sum(means) / len(means)
     machine = counted.result.machine
-    rates = Rates(
-        cpu_cores=total["cpu_us"] / total["seconds"] / 1e6,
-        **{name: total[name] / total["seconds"] for name in ("pages_read", "pages_written", "statements")},
-    )
+    cpu_cores, per_s = total["cpu_us"] / total["seconds"] / 1e6, transactions / total["seconds"]
     base = Base(
         result=counted.result,
         experiment=first.experiment,
@@ -177,7 +167,7 @@ def read_base(run: str, cell: int | None = None) -> Base:
         measure_s=sum(measured_s(recorded.phases) for recorded in cells) / len(cells),
         throughput=throughput,
         unit=summaries[0].unit,
-        unit_scale=throughput / (transactions / total["seconds"]),
+        unit_scale=throughput / per_s,
         noise=run_noise(cells),
         pages_read=total["pages_read"] / transactions,
         pages_written=total["pages_written"] / transactions,
@@ -185,9 +175,9 @@ def read_base(run: str, cell: int | None = None) -> Base:
         page_requests=total["page_requests"] / transactions,
         statements=total["statements"] / transactions,
         server_cpu_us=total["cpu_us"] / transactions,
-        client_cpu_us=_client_cpu(summaries, transactions / total["seconds"], first.experiment, tpcc, cells),
-        others_cores=other_cores(cells, rates.cpu_cores, int(machine.get("cores") or 1)),
-        emulator=emulator_cost(cells, rates) if _is_emulated(first.experiment) else EmulatorCost(),
+        client_cpu_us=_client_cpu(summaries, per_s, first.experiment, tpcc, cells),
+        others_cores=other_cores(cells, cpu_cores, int(machine.get("cores") or 1)),
+        emulator=emulator_cost(cells, cpu_cores, per_s) if _is_emulated(first.experiment) else EmulatorCost(),
         storage=_storage(cells, total["pages_read"] / total["seconds"], notes, where),
         placed=_placed(cells, first.experiment, notes, where),
         limited=_limited(summaries, first.experiment),

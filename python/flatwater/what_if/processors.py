@@ -14,39 +14,23 @@ from flatwater.results import Cell
 
 @dataclass(frozen=True)
 class EmulatorCost:
-    """CPU time of the emulation, microseconds: for a page that the server reads, one that it writes, a statement.
+    """CPU time of the emulation, microseconds: for each read and write that it served, and for a transaction.
 
-    The requests of the log are those of statements. All are 0 of a run on a device that is not emulated.
+    Nobody waits for it as such: a request is answered when the emulated device would answer. Both are 0 of a run on a
+    device that is not emulated.
     """
 
-    page_read_us: float = 0.0
-    page_written_us: float = 0.0
-    statement_us: float = 0.0
+    request_us: float = 0.0
+    transaction_us: float = 0.0
 
 
-@dataclass(frozen=True)
-class Rates:
-    """What a server did each second on average."""
-
-    cpu_cores: float
-    pages_read: float
-    pages_written: float
-    statements: float
-
-
-def emulator_cost(cells: Sequence[Cell], server: Rates) -> EmulatorCost:
+def emulator_cost(cells: Sequence[Cell], server_cores: float, transactions_per_s: float) -> EmulatorCost:
     """What the emulation of the storage takes: flatwater's children without the server, shared out by requests."""
-    spent_us = 1e6 * max(0.0, _cores(cells, "machine", "children_cpu_pct") - server.cpu_cores)
-    reads, writes = _mean(cells, "storage", "read_ops_per_s"), _mean(cells, "storage", "write_ops_per_s")
-    if not spent_us or reads + writes <= 0:
+    spent_us = 1e6 * max(0.0, _cores(cells, "machine", "children_cpu_pct") - server_cores)
+    requests = _mean(cells, "storage", "read_ops_per_s") + _mean(cells, "storage", "write_ops_per_s")
+    if not spent_us or requests <= 0:
         return EmulatorCost()
-    each_us = spent_us / (reads + writes)
-    of_log = min(writes, _mean(cells, "database", "log_writes_per_s"))
-    return EmulatorCost(
-        page_read_us=each_us * reads / server.pages_read if server.pages_read else 0.0,
-        page_written_us=each_us * (writes - of_log) / server.pages_written if server.pages_written else 0.0,
-        statement_us=each_us * of_log / server.statements if server.statements else 0.0,
-    )
+    return EmulatorCost(spent_us / requests, spent_us / transactions_per_s)
 
 
 def _cores(cells: Sequence[Cell], layer: str, metric: str) -> float:

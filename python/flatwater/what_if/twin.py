@@ -201,10 +201,11 @@ class Twin:
         # On another storage nothing is emulated any more.
         emulator = base.emulator if self.is_own(experiment) else EmulatorCost()
         cpu = server_cpu(
-            statement_us=costs.statement.value * times + (client_us + emulator.statement_us) * longer,
-            page_read_us=costs.page_read.value * times + emulator.page_read_us * longer,
-            page_written_us=costs.page_written.value * times + emulator.page_written_us * longer,
+            statement_us=costs.statement.value * times + client_us * longer,
+            page_read_us=costs.page_read.value * times,
+            page_written_us=costs.page_written.value * times,
             round_trip_us=scales.wait_us,
+            request_us=emulator.request_us * longer,
         )
         device = plan.device
         if self.is_own(experiment):

@@ -39,8 +39,9 @@ pub(super) struct Host {
     journal: Journal,
     /// A sync of a file also saves its times (fsync), or only its data (fdatasync).
     syncs_times: bool,
-    /// The kernel's part of a file's sync, ns.
+    /// The kernel's part of a file's sync, and what a request takes of the cores beside the server's work, ns.
     fsync_ns: u64,
+    request_ns: u64,
     traffic: Traffic,
     failure: Option<String>,
 }
@@ -58,6 +59,7 @@ impl Host {
             events: EventQueue::new(),
             ready: VecDeque::new(),
             fsync_ns: cpu.fsync_ns,
+            request_ns: cpu.request_ns,
             traffic: Traffic::default(),
             failure: None,
         }
@@ -151,8 +153,15 @@ impl Host {
             Operation::Write => self.traffic.written_bytes += bytes,
             Operation::Flush | Operation::Trim => {}
         }
+        self.send(device, tag, Command { operation, offset, bytes });
+    }
+
+    fn send(&mut self, device: usize, tag: Tag, command: Command) {
+        if self.request_ns > 0 && matches!(command.operation, Operation::Read | Operation::Write) {
+            self.machine.book(self.now_ns, self.request_ns);
+        }
         let tag = u64::from(self.number) << SERVER_SHIFT | tag.pack();
-        self.machine.submit(self.now_ns, device, tag, Command { operation, offset, bytes });
+        self.machine.submit(self.now_ns, device, tag, command);
     }
 
     /// Reads a page into its frame.
@@ -195,8 +204,7 @@ impl Host {
 
     /// What the journal writes is the file system's, and none of the server's traffic.
     fn submit_journal(&mut self, device: usize, command: Command) {
-        let tag = u64::from(self.number) << SERVER_SHIFT | Tag::Journal { device: device as u32 }.pack();
-        self.machine.submit(self.now_ns, device, tag, command);
+        self.send(device, Tag::Journal { device: device as u32 }, command);
     }
 
     fn end_journal_step(&mut self, device: usize) {

@@ -38,6 +38,10 @@ pub struct Cpu {
     /// is committed behind the data (ordered mode), and whoever writes the log through the kernel's cache waits for it.
     #[serde(default)]
     pub sync_page_ns: u64,
+    /// What each read and write of a device takes of the cores beside the server's own work, which does not wait for it: a
+    /// program on the same machine that emulates the device.
+    #[serde(default)]
+    pub request_ns: u64,
 }
 
 /// What to run, resolved and checked by the experiment file's loader.

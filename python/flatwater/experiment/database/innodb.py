@@ -101,6 +101,9 @@ class Cpu(Table):
     #: The kernel's part of the sync of a data file; and what it takes for each page written since the last one.
     fsync_us: float | None = Field(default=None, ge=0, le=1e6)
     sync_page_us: float | None = Field(default=None, ge=0, le=1e6)
+    #: What each read and write of the storage takes of the cores beside the server's work, which does not wait for it:
+    #: a program on the same machine that emulates the device.
+    request_us: float | None = Field(default=None, ge=0, le=1e6)
     #: Measured costs are multiplied by this: an older machine's core is slower than the measured one's. The machine's
     #: `cpu_scale` if absent, and 1 without a machine.
     times: float | None = Field(default=None, gt=0, le=1e3)

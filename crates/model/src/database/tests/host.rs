@@ -63,6 +63,18 @@ pub(in super::super) fn events_until(host: &mut Host, now_ns: u64) -> Vec<Event>
 }
 
 #[test]
+fn who_emulates_a_device_uses_the_cores_for_each_read_and_write_and_is_not_the_server() {
+    let (mut host, requests) = host();
+    host.request_ns = 100;
+    host.read_page(PageNo::new(1), FrameId::new(1));
+    host.write_page(PageNo::new(1), Tag::Checkpoint);
+    host.submit(0, Tag::Checkpoint, Operation::Flush, 0, 0);
+    assert_eq!(requests.commands().len(), 3, "all are with the device at once");
+    assert_eq!(host.traffic().cpu_ns, 0);
+    assert_eq!(host.book(5), 205, "what comes then waits for the core");
+}
+
+#[test]
 fn threads_go_on_in_their_order() {
     let (mut host, _) = host();
     host.wake(ThreadNo::new(7));

@@ -21,6 +21,7 @@ const CPU: Cpu = Cpu {
     round_trip_ns: 50,
     fsync_ns: 0,
     sync_page_ns: 0,
+    request_ns: 0,
 };
 const MYSQL55: Generation = Generation::Master(MasterGeneration::Mysql55);
 
