@@ -47,6 +47,17 @@ def test_a_server_at_its_default_flush_method_has_a_twin(tmp_path: Path, version
         assert change.not_comparable == ()
 
 
+@pytest.mark.parametrize(("ran", "asked"), [("O_DIRECT", "fsync"), ("fsync", "O_DIRECT"), ("fsync", "O_DSYNC")])
+def test_a_flush_method_that_the_model_does_not_know_is_refused(tmp_path: Path, ran: str, asked: str) -> None:
+    """Of the run, or of the change: no effect would be told of either."""
+    facts = [ServerFacts(flavour="mysql", version="8.0.36")]
+    variables = SERVERS["8.0.36"] | {"innodb_flush_method": ran}
+    with Twin(read_base(str(recorded(tmp_path / "run", variables=variables, servers=facts)))) as twin:
+        with pytest.raises(UserError, match="innodb_flush_method has no effect in the model"):
+            parse_changes(twin, [f"database.settings.innodb_flush_method={asked}"])
+        assert parse_changes(twin, [_NO_DOUBLEWRITE]), "other changes are predicted"
+
+
 @pytest.mark.parametrize("version", SERVERS)
 def test_the_redo_log_is_named_as_the_server_names_it(tmp_path: Path, version: str) -> None:
     name = "innodb_redo_log_capacity" if version == "8.0.36" else "innodb_log_file_size"

@@ -11,7 +11,6 @@ from flatwater.analysis.alike import Difference, experiment_differences
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database import InnodbModel
-from flatwater.experiment.database.innodb_others import has_no_effect
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.overrides import override
 from flatwater.experiment.units import parse_size
@@ -73,7 +72,7 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
     """The twin with some fields changed. Errors: UserError."""
     where = f"--set {','.join(written)}"
     # What is wrong with the run itself must not be said of the change.
-    twin.experiment(twin.data(), str(twin.base.result.path))
+    unchanged = twin.experiment(twin.data(), str(twin.base.result.path))
     data = copy.deepcopy(twin.data())
     fields = [_field(assignment, where) for assignment in written]
     _refuse_settings_of_others(twin, fields, where)
@@ -100,12 +99,7 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
     found += follow(data["database"]["settings"], fields, twin.base.experiment.server.settings)
     found += scale_devices(data, placed, fields, twin, where)
     experiment = twin.experiment(data, where)
-    assert isinstance(experiment.database, InnodbModel)
-    generation = experiment.database.generation
-    ignored = [field for field in fields if has_no_effect(generation, field.removeprefix(_SETTINGS))]
-    if ignored:
-        modelled = "docs/models/innodb.md has what is modelled"
-        raise UserError(f"{ignored[0]} has no effect in the model: it cannot be predicted", where=where, hint=modelled)
+    _refuse_without_effect(unchanged, experiment, fields, where)
     found += _risks(twin, experiment)
     if any(field.startswith(_PLACEMENT) for field in fields):
         found.append("each storage is taken to answer as it did in the run, whatever is moved to it or away from it")
@@ -115,6 +109,18 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
         found.append(f"not comparable: it has another {unlike[0].role} ({texts})")
     shown = name or ", ".join(assignment.removeprefix(_SETTINGS) for assignment in written)
     return Change(written, shown, experiment, tuple(found), tuple(difference.field for difference in unlike))
+
+
+def _refuse_without_effect(unchanged: Experiment, changed: Experiment, fields: Sequence[str], where: str) -> None:
+    """Errors: UserError for a setting that changes nothing in the model, by its name, its value, or that of the run."""
+    ignored = set()
+    for experiment in (unchanged, changed):
+        assert isinstance(experiment.database, InnodbModel)
+        ignored |= {f"{_SETTINGS}{name}" for name in experiment.database.ignored}
+    found = next((field for field in fields if field in ignored), None)
+    if found is not None:
+        hint = "docs/models/innodb.md has what is modelled"
+        raise UserError(f"{found} has no effect in the model: it cannot be predicted", where=where, hint=hint)
 
 
 def _refuse_settings_of_others(twin: Twin, fields: Sequence[str], where: str) -> None:
