@@ -158,14 +158,18 @@ def _compared(folder: Path) -> Measured:
     plan = Plan.from_json((folder / _PLAN).read_text())
     storage, numbers = find_storage(plan.storage), range(1, plan.scale.rounds + 1)
     there = {change.name: _results(folder, change, numbers) for change in (UNCHANGED, *plan.changes)}
-    measured = [one for one in plan.changes if any(result is not None for result in there[one.name])]
+    # Only cells that ended well have an outcome.
+    ended = {
+        name: [result for result in results if result is not None and outcome_of(result) is not None]
+        for name, results in there.items()
+    }
+    measured = [one for one in plan.changes if ended[one.name]]
     found = [result for results in there.values() for result in results if result is not None]
     title, failed = f"{plan.title}, {storage.title}", [line for result in found for line in failures(result)]
-    if not measured:
+    if not measured or not ended[UNCHANGED.name]:
         return Measured(title, _facts(plan, storage, found), (), failed)
     real = [[outcome_of(result) for result in there[one.name]] for one in (UNCHANGED, *measured)]
     cores = int(found[0].machine.get("cores") or 1)
-    ended = {name: [result for result in results if result is not None] for name, results in there.items()}
     ([alone], _) = _modelled(plan, storage, (), {"cores": cores, "cpu": {"times": 1.0}})
     used = shared(ended[UNCHANGED.name], cpu_times(real[0], alone))
     predicted, not_well = _modelled(plan, storage, measured, {"cores": cores, "cpu": used.table(plan.generation)})

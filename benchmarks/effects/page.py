@@ -17,8 +17,8 @@ Each server runs TPC-C on a storage: an emulated device in real time, or the dis
 changed at a time, and it runs again. The model does the same in virtual time, on the same device file. No change is
 fitted: the model has the generation's measured transactions, and its defaults. A ratio is the throughput of the changed
 server / that of the unchanged one in the same round. Its interval is that of 95 % confidence: of three rounds and more
-by Student's t, of fewer from how much the seconds of each run scatter, and 2 % between runs (as `flatwater what-if`
-has it). A sign is judged where the interval does not hold 1.
+by Student's t, of fewer as `flatwater what-if` has it: from how much the seconds of a run scatter, and 2 % between
+runs, or from two runs' own difference if that is larger. A sign is judged where the interval does not hold 1.
 
 The load generator and the emulator run on the same processors, and the server's own work takes longer beside them. So
 the model's processors do their work, too: at each statement, and at each read and write of the device, as it was

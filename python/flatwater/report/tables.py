@@ -339,7 +339,9 @@ def _drives(summary: CellSummary) -> Table:
 
 
 def _counters(summary: CellSummary) -> Table:
-    rows = [[name.replace("_", " "), f"{count:,}"] for name, count in list(summary.counters.items())[:ROWS_MAX]]
+    # A time is no number of events.
+    counted = [(name, count) for name, count in summary.counters.items() if not name.endswith(("_us", "_ms"))]
+    rows = [[name.replace("_", " "), f"{count:,}"] for name, count in counted[:ROWS_MAX]]
     return Table("Counted while measuring", ["what", "times"], rows)
 
 

@@ -13,6 +13,7 @@ import pytest
 from flatwater.analysis.bound import BOUNDS, Evidence, diagnose, read_evidence
 from flatwater.analysis.bound.diagnosis import decide
 from flatwater.analysis.bound.finding import LISTED_MIN, MAIN_MIN, Finding, Name, found
+from flatwater.analysis.bound.sessions import session_time
 from flatwater.results.load_host import LoadHost
 from flatwater.results.schema import LatencyUs, ServerFacts
 
@@ -231,7 +232,7 @@ def test_commits_that_wait_for_the_binary_log_are_told_by_its_groups(tmp_path: P
     lines = {**QUIET, **AT_WORK["fsync path"], "database.log_writes_per_s": 1000, "database.data_fsyncs_per_s": 0}
     told = diagnose(evidence(tmp_path, {**lines, "database.binlog_groups_per_s": 200}, tables))
     assert told.name == "fsync path"
-    assert any("200 syncs of the log a second" in line for line in told.findings[0].evidence)
+    assert any("200 syncs of the binary log a second" in line for line in told.findings[0].evidence)
     unknown = diagnose(evidence(tmp_path / "unknown", lines, tables))
     assert "fsync path" not in [one.name for one in unknown.findings], "writes of the redo log are no syncs"
 
@@ -352,3 +353,37 @@ def test_the_page_has_every_bound_in_the_registry_s_order() -> None:
     rows = re.findall(r"^\| \*\*([^*]+)\*\* \|", page, re.MULTILINE)
     assert set(rows) == set(get_args(Name))
     assert [row.replace(" ", "_").lower() for row in rows] == [find.__module__.rpartition(".")[2] for find in BOUNDS]
+
+
+@pytest.mark.parametrize(
+    ("workload", "timed", "committing"),
+    [
+        ({"kind": "tpcc", "warehouses": 1}, 5e6, 5.0),
+        ({"kind": "oltp", "mode": "read_write"}, 5e6, 5.0),
+        # The COMMIT of who has only read waits for no log.
+        ({"kind": "oltp", "mode": "read_only"}, 5e6, 0.0),
+    ],
+)
+def test_commits_that_were_timed(workload: dict[str, Any], timed: float, committing: float, tmp_path: Path) -> None:
+    tables = {**SERVER, "workload": workload}
+    lines = {**QUIET, "workload.commit_us_per_s": timed, "workload.ops_per_s": 100}
+    time = session_time(evidence(tmp_path, lines, tables))
+    assert time is not None and time.committing == pytest.approx(committing)
+
+
+def test_commits_without_a_statement_of_their_own_are_estimated_beside_those_that_were_timed(tmp_path: Path) -> None:
+    """A few COMMITs of readers hide none of the commits that each changing statement makes by itself."""
+    change = {"weight": 9, "autocommit": True, "statements": ["UPDATE t SET a = 1"]}
+    look = {"weight": 1, "statements": ["SELECT a FROM t"]}
+    workload = {"kind": "sql", "transactions": {"change": change, "look": look}}
+    lines = {**QUIET, **AT_WORK["fsync path"], "workload.ops_per_s": 1000}
+    told = {
+        timed: session_time(
+            evidence(
+                tmp_path / str(timed), {**lines, "workload.commit_us_per_s": timed}, {**SERVER, "workload": workload}
+            )
+        )
+        for timed in (0.0, 5e4)
+    }
+    assert told[0.0] is not None and told[5e4] is not None
+    assert told[0.0].committing and told[5e4].committing == pytest.approx(told[0.0].committing)

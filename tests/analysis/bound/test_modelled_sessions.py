@@ -13,8 +13,10 @@ from cases import case, database, device, experiment, load, machine
 
 from flatwater.analysis.bound import Evidence, diagnose
 from flatwater.analysis.bound.evidence import Database, Layers
+from flatwater.analysis.bound.processors import processors
 from flatwater.analysis.bound.redo import RedoLimits
 from flatwater.analysis.bound.sessions import session_time
+from flatwater.experiment.database.innodb import InnodbModel
 
 EXPERIMENT = """
 [workload]
@@ -48,18 +50,24 @@ BOUNDS = {
 SAMPLED = ("sessions_syncing", "sessions_waiting")
 
 
-def run(**places: float) -> Evidence:
-    """16 sessions, of which so many are in each place."""
+def run(*, cpu_user_pct: float = 100, log_bin: str = "OFF", waits: float = 1, **places: float) -> Evidence:
+    """16 sessions, of which so many are in each place, on 4 cores."""
     age_bytes = 38e6 if places.get("sessions_in_log_room_waits") else 1e6
     told = dict.fromkeys(BOUNDS, 0.0) | places
-    server = {"cpu_user_pct": 100, "pages_read_per_s": 50, "pages_flushed_per_s": 500, "free_page_waits_per_s": 1}
+    server = {"pages_read_per_s": 50, "pages_flushed_per_s": 500, "free_page_waits_per_s": waits, "dirty_pct": 20}
+    server |= {"cpu_user_pct": cpu_user_pct} | {name: told.pop(name) for name in ("dirty_pct",) if name in told}
     return case(
         load=load(concurrency=16, in_flight=16, ops_per_s=100, throughput=100, queries_per_s=3000),
         machine=machine(cores=4),
         device=device("ssd", busy_pct=30, queue_depth=1),
         database=database(
             "mysql 5.7.44",
-            {"innodb_flush_log_at_trx_commit": "1"},
+            {
+                "innodb_flush_log_at_trx_commit": "1",
+                "log_bin": log_bin,
+                "sync_binlog": "1",
+                "innodb_max_dirty_pages_pct": "75",
+            },
             generation="mysql-5.7",
             redo=RedoLimits(35e6, 37e6, 40e6),
             checkpoint_age_bytes=age_bytes,
@@ -92,8 +100,41 @@ def test_a_commit_and_a_read_take_as_long_as_the_sessions_stay_there() -> None:
     assert time.read_us == pytest.approx(1e6 * 4 / 50)
 
 
+def test_who_waits_for_a_row_waits_for_what_its_holder_waits_for() -> None:
+    rows = {"sessions_in_row_locks": 12}
+    queued = run(cpu_user_pct=400, sessions_running=1, sessions_in_cpu_queue=3, **rows)
+    told = diagnose(queued)
+    assert [told.name, told.others[0].name] == ["CPU", "contention"], "more cores let the holders go"
+    assert any("waited for rows" in line for line in told.findings[0].evidence)
+    idle = diagnose(run(cpu_user_pct=100, sessions_running=1, sessions_in_cpu_queue=3, **rows))
+    assert idle.name == "contention", "with idle cores, a row is the limit"
+    for log_bin, name in (("ON", "fsync path"), ("OFF", "contention")):
+        # Row locks are given up before a commit waits for the redo log, and not before it waits for the binary log.
+        told = diagnose(run(log_bin=log_bin, sessions_committing=3.5, sessions_running=0.5, **rows))
+        assert told.name == name, log_bin
+    assert diagnose(run(sessions_reading=3.5, sessions_running=0.5, **rows)).name == "device latency"
+
+
+def test_a_limit_of_dirty_pages_stops_no_session() -> None:
+    told = diagnose(run(dirty_pct=90, sessions_away=8, sessions_running=8))
+    assert told.name == "client" and "dirty limit" in [one.name for one in told.others]
+
+
+def test_a_place_that_hardly_anybody_is_in_is_not_told() -> None:
+    told = diagnose(run(sessions_in_row_locks=12, sessions_in_page_latches=1e-6, sessions_running=4))
+    assert not any("written" in line for line in told.findings[0].evidence)
+
+
+def test_an_emulator_s_part_of_the_cores_is_not_known() -> None:
+    evidence = run(sessions_running=1, sessions_in_cpu_queue=12)
+    assert processors(evidence).idle is not None  # type: ignore[union-attr]
+    assert evidence.experiment is not None and isinstance(evidence.experiment.database, InnodbModel)
+    object.__setattr__(evidence.experiment.database.cpu, "request_us", 100.0)
+    assert processors(evidence).idle is None  # type: ignore[union-attr]
+
+
 def test_a_result_that_did_not_record_them_says_nothing_of_the_time() -> None:
-    evidence = run()
+    evidence = run(waits=40)
     assert evidence.database is not None
     object.__setattr__(evidence.database, "sessions_running", None)
     assert session_time(evidence) is None

@@ -32,7 +32,7 @@ def _of_pool(evidence: Evidence, database: Database, storage: StorageTime) -> Fi
     took = f", {duration(time.read_us)} each" if time.read_us is not None else ""
     return found(
         "cache misses",
-        time.of((time.reading or 0.0) * (1 - storage.foreign) + server * (of_misses or 0.0)),
+        time.of(time.with_queue(time.reading) * (1 - storage.foreign) + server * (of_misses or 0.0)),
         "time",
         f"{100 * (1 - database.hit_ratio.mean):.3g} % of the page requests missed the buffer pool"
         + (f" of {size(pool)}" + (" in all" if database.servers > 1 else "") if pool else "")

@@ -40,7 +40,7 @@ def _of_round_trips(evidence: Evidence, time: SessionTime) -> Finding | None:
         return None
     return found(
         "client",
-        time.of(time.away),
+        time.of(time.with_queue(time.away)),
         "time",
         f"{figure(time.away)} of {counted(time.sessions, 'session')} were between two statements: the network and the "
         f"client take {duration(_away_us(evidence))} of each round trip",

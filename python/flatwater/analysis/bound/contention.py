@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flatwater.analysis.bound.evidence import Database, Evidence
 from flatwater.analysis.bound.finding import Finding, found
-from flatwater.analysis.bound.sessions import SessionTime, session_time
+from flatwater.analysis.bound.sessions import TOLD_MIN, SessionTime, session_time
 from flatwater.analysis.bound.words import counted, each_second, figure
 
 
@@ -42,7 +42,7 @@ def _of_model(database: Database, time: SessionTime) -> Finding | None:
         "the mutexes that all threads of a server share": time.mutexes,
         "pages that were being written": time.page_latches,
     }
-    waiting = {what: number for what, number in places.items() if number}
+    waiting = {what: number for what, number in places.items() if number and time.of(number) >= TOLD_MIN}
     return found(
         "contention",
         time.of(sum(waiting.values())),

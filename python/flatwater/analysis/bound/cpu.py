@@ -5,7 +5,7 @@ from __future__ import annotations
 from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.processors import Processors, processors
-from flatwater.analysis.bound.sessions import SATURATED
+from flatwater.analysis.bound.sessions import SATURATED, TOLD_MIN
 from flatwater.analysis.bound.words import counted, duration, figure, percent
 
 
@@ -15,15 +15,22 @@ def find(evidence: Evidence) -> Finding | None:
     if used is None or evidence.database is None or used.time.server_cpu is None:
         return None
     waited = used.waited(used.server)
+    own = min(used.time.server_cpu, used.time.sessions) + waited
+    # Who holds a row and waits for a processor makes others wait for the row. With idle processors a row is the limit.
+    full = used.idle is not None and used.idle < 1 - SATURATED
+    behind = used.time.with_queue(own) - own if full else 0.0
     rate = evidence.load.ops_per_s
     cost = f", {duration(1e6 * used.server / rate.mean)} for each transaction" if rate is not None and rate.mean else ""
     return found(
         "CPU",
-        used.time.of(min(used.time.server_cpu, used.time.sessions) + waited),
+        used.time.of(own + behind),
         "time",
-        f"the server used {figure(used.server)} cores{cost}",
+        f"the server used {counted(used.server, 'core')}{cost}",
         f"{figure(waited)} of {counted(used.time.sessions, 'session')} waited for a processor because of it"
-        if used.time.cpu_wait is not None
+        if used.time.of(waited) >= TOLD_MIN
+        else None,
+        f"{figure(behind)} waited for rows that sessions held which ran, or waited for a processor"
+        if used.time.of(behind) >= TOLD_MIN
         else None,
         used.busy_text or "",
         _single(used),

@@ -18,7 +18,7 @@ def find(evidence: Evidence) -> Finding | None:
         # A cache in front has bounds of its own.
         return _of_requests(evidence, storage) if evidence.cache is None else None
     # The syncs of commits are the fsync path's.
-    reading = storage.time.of(storage.time.reading) * (1 - storage.foreign)
+    reading = storage.time.of(storage.time.with_queue(storage.time.reading)) * (1 - storage.foreign)
     return found(
         "device latency",
         reading * storage.unsaturated,

@@ -89,7 +89,8 @@ def decide(evidence: Evidence, bounds: Iterable[Find]) -> Diagnosis:
         return Diagnosis(NOT_TOLD, None, (), "no request ended while it was measured")
     found = [finding for find in bounds if (finding := find(evidence)) is not None]
     # The sort is stable: the registry's order decides between equal shares, to the percent in which they are printed.
-    ranked = _waits_first(_causes_first(sorted(found, key=lambda one: -round(one.share, 2)), evidence))
+    ranked = sorted(found, key=lambda one: -round(one.share, 2))
+    ranked = _waits_first(_causes_first(ranked, evidence), evidence)
     served = next((one for one in ranked if one.name == "rate asked" and one.share >= SERVED_MIN), None)
     if served is not None:
         # Where time was spent holds nothing back that was served.
@@ -100,13 +101,15 @@ def decide(evidence: Evidence, bounds: Iterable[Find]) -> Diagnosis:
     return Diagnosis(ranked[0].name, ranked[0], tuple(ranked[1:]))
 
 
-def _waits_first(ranked: list[Finding]) -> list[Finding]:
-    """Where the device is full for no less of the time than pages are dirty up to their limit, what sessions wait for
-    stands before that limit: it stops no session, and the server cannot flush faster than the device writes.
+def _waits_first(ranked: list[Finding], evidence: Evidence) -> list[Finding]:
+    """What sessions wait for stands before the limit of dirty pages, which stops no session: where the device is full
+    for no less of the time, and so the server cannot flush faster; and in a model, which knows what each session does.
     """
     limit = next((one for one in ranked if one.name == "dirty limit"), None)
     full = next((one for one in ranked if one.name == "device throughput"), None)
-    if limit is None or full is None or ranked.index(full) > ranked.index(limit):
+    if limit is None:
+        return ranked
+    if not evidence.layers.virtual and (full is None or ranked.index(full) > ranked.index(limit)):
         return ranked
     rest = [one for one in ranked if one is not limit]
     waits = (place for place, one in enumerate(rest, 1) if one.of == "time" and one.share >= MAIN_MIN)

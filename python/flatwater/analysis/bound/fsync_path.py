@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from flatwater.analysis.bound.below import battery_text, heat_text
 from flatwater.analysis.bound.evidence import Database, Evidence
 from flatwater.analysis.bound.finding import Finding, found
-from flatwater.analysis.bound.sessions import SessionTime, commits_per_s, log_syncs_per_s, session_time
+from flatwater.analysis.bound.sessions import (
+    TOLD_MIN,
+    SessionTime,
+    binlog_syncs_per_s,
+    commits_per_s,
+    redo_syncs_per_s,
+    session_time,
+)
 from flatwater.analysis.bound.words import counted, duration, each_second, figure
 
 
@@ -32,9 +39,9 @@ def find(evidence: Evidence) -> Finding | None:
         )
     return found(
         "fsync path",
-        time.of((time.committing or 0.0) + (time.log_buffer or 0.0)),
+        time.of(time.in_commits + time.with_queue(time.log_buffer)),
         "time",
-        *_waiting(time),
+        *_waiting(evidence, time),
         _grouped(evidence, database),
         _settings(database),
         battery_text(evidence),
@@ -42,21 +49,31 @@ def find(evidence: Evidence) -> Finding | None:
     )
 
 
-def _waiting(time: SessionTime) -> Iterator[str]:
+def _waiting(evidence: Evidence, time: SessionTime) -> Iterator[str]:
     took = f", which took {duration(time.commit_us)}" if time.commit_us is not None else ""
     took += f", and a sync took {duration(time.sync_us)}" if time.sync_us is not None else ""
-    places = {f"were in a commit{took}": time.committing, "waited for room in the log buffer": time.log_buffer}
+    full = "waited for room in the log buffer"
+    held = f"waited until another thread had written the log, or {full.removeprefix('waited ')}"
+    buffer = held if evidence.layers.virtual else full
+    places = {f"were in a commit{took}": time.committing, buffer: time.log_buffer}
     # The place with the most sessions first.
     for what, number in sorted(places.items(), key=lambda one: -(one[1] or 0.0)):
-        if number:
-            yield f"{figure(number)} of {counted(time.sessions, 'session')} {what}"
+        if time.of(number) >= TOLD_MIN:
+            yield f"{figure(number or 0.0)} of {counted(time.sessions, 'session')} {what}"
+    behind = time.in_commits - (time.committing or 0.0)
+    if time.of(behind) >= TOLD_MIN:
+        yield f"{figure(behind)} waited for rows that these hold until the binary log is safe"
 
 
 def _grouped(evidence: Evidence, database: Database) -> str | None:
-    syncs, commits = log_syncs_per_s(database), commits_per_s(evidence)
-    if not syncs:
-        return None
-    return f"{figure(syncs)} syncs of the log a second for {figure(commits)} commits: {figure(commits / syncs)} in each"
+    commits = commits_per_s(evidence)
+    logs = {"redo log": redo_syncs_per_s(database), "binary log": binlog_syncs_per_s(database)}
+    told = [
+        f"{figure(syncs)} syncs of the {name} a second ({figure(commits / syncs)} commits in each)"
+        for name, syncs in logs.items()
+        if syncs
+    ]
+    return f"{', '.join(told)} for {figure(commits)} commits" if told and commits else None
 
 
 def _settings(database: Database) -> str:

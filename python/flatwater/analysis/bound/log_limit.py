@@ -31,7 +31,7 @@ def find(evidence: Evidence) -> Finding | None:
     sync = _share_of_flushing(database.flushed_sync_per_s, database.pages_flushed_per_s)
     return found(
         "log limit",
-        max(age.share(near), sync or 0.0),
+        max(age.share(near), sync or 0.0, time.of(time.log_room) if time is not None else 0.0),
         "seconds",
         f"the checkpoint age was {size(age.mean)} on average and {size(age.max)} at most: the server flushes at any "
         f"price from {size(limits.async_bytes)} on, and users wait from {size(limits.sync_bytes)} on",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.sessions import SessionTime, client_cores, cores_used, session_time
+from flatwater.experiment.database.innodb import InnodbModel
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Processors:
         """How busy the machine was; None if it was not recorded."""
         if self.idle is None or self.cores is None:
             return None
-        return f"the machine's {self.cores} cores were idle for {100 * self.idle:.0f} % of the time"
+        many = f"{self.cores} cores were" if self.cores != 1 else "only core was"
+        return f"the machine's {many} idle for {100 * self.idle:.0f} % of the time"
 
 
 def processors(evidence: Evidence) -> Processors | None:
@@ -51,7 +53,9 @@ def processors(evidence: Evidence) -> Processors | None:
     # What other hosts use is nothing of this machine's.
     client = (client_cores(evidence) or 0.0) if not evidence.load.hosts else 0.0
     if evidence.layers.virtual:
-        idle = max(0.0, 1 - server / machine.cores) if machine.cores else None
+        # Nobody counts what an emulator takes of a modelled machine's cores.
+        known = machine.cores is not None and not _has_emulator(evidence)
+        idle = max(0.0, 1 - server / machine.cores) if known and machine.cores else None
         return Processors(machine.cores, server, 0.0, 0.0, 0.0, 0.0, idle, time)
     # What flatwater started is no neighbour; a server that ran already is not among it.
     children = machine.children_pct.mean / 100 if machine.children_pct is not None else server
@@ -62,3 +66,8 @@ def processors(evidence: Evidence) -> Processors | None:
     parts = (machine.cpu_idle_pct, machine.cpu_iowait_pct)
     idle = sum(one.mean for one in parts if one is not None) / 100 if machine.cpu_idle_pct is not None else None
     return Processors(machine.cores, server, client, helpers, max(0.0, others), stolen, idle, time)
+
+
+def _has_emulator(evidence: Evidence) -> bool:
+    asked = evidence.experiment.database if evidence.experiment is not None else None
+    return isinstance(asked, InnodbModel) and bool(asked.cpu.request_us)

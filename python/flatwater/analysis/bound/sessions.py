@@ -20,9 +20,13 @@ from flatwater.experiment import Fileio, ModelledStorage, OwnStatements
 _TPCC_WRITERS = 21 / 23
 #: oltp's modes that commit no change.
 _READERS = ("read_only", "point_select")
+#: Workloads whose transactions all end with a COMMIT of their own, if they have any.
+_COMMITTING = ("tpcc", "oltp")
 #: A processor that is busy for less than this share of its time makes nobody wait long: at 0.95, a queue with random
 #: arrivals holds twenty times the time of one request (M/M/1, 1 / (1 - utilisation)).
 SATURATED = 0.95
+#: A place with a smaller share of the sessions' time is not told in the evidence of a bound.
+TOLD_MIN = 0.01
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,30 @@ class SessionTime:
     sync_us: float | None = None
     commit_us: float | None = None
     read_us: float | None = None
+    #: Whether a session holds its row locks while it commits: until the binary log is synced, and not for the redo log.
+    commits_hold_rows: bool = False
 
     def of(self, number: float | None) -> float:
         """The share of the sessions' time; 0 of what is not known."""
         return 0.0 if number is None or self.sessions <= 0 else min(max(number / self.sessions, 0.0), 1.0)
+
+    def with_queue(self, *numbers: float | None) -> float:
+        """The sessions in some places together, with those that wait for rows which sessions in these places hold.
+
+        Nobody records which session holds a row. Those that wait for none are taken to hold them, wherever they are.
+        """
+        here = sum(one for one in numbers if one is not None)
+        places = (
+            *(self.server_cpu, self.cpu_wait, self.reading, self.mutexes, self.page_latches, self.away, self.waiting),
+            *(self.log_buffer, self.log_room, self.frames, self.committing if self.commits_hold_rows else None),
+        )
+        holding = sum(one for one in places if one is not None)
+        return here + ((self.row_locks or 0.0) * min(here / holding, 1.0) if holding > 0 else 0.0)
+
+    @property
+    def in_commits(self) -> float:
+        """Sessions in a commit; with those that wait for rows of these, if a commit holds rows."""
+        return self.with_queue(self.committing) if self.commits_hold_rows else self.committing or 0.0
 
 
 def session_time(evidence: Evidence) -> SessionTime | None:
@@ -130,13 +154,19 @@ def durable_commits(database: Database) -> bool:
     return _durable_redo(database) or _durable_binlog(database)
 
 
+def redo_syncs_per_s(database: Database) -> float | None:
+    """Syncs a second of the redo log, if commits wait for them."""
+    return _redo_syncs(database) if _durable_redo(database) else None
+
+
+def binlog_syncs_per_s(database: Database) -> float | None:
+    """Syncs a second of the binary log, if commits wait for them."""
+    return _binlog_syncs(database) if _durable_binlog(database) else None
+
+
 def log_syncs_per_s(database: Database) -> float | None:
     """Syncs a second of the logs for which commits wait; None if they wait for none that was counted."""
-    logs = [
-        _redo_syncs(database) if _durable_redo(database) else None,
-        _binlog_syncs(database) if _durable_binlog(database) else None,
-    ]
-    known = [one for one in logs if one is not None]
+    known = [one for one in (redo_syncs_per_s(database), binlog_syncs_per_s(database)) if one is not None]
     return sum(known) if known else None
 
 
@@ -219,9 +249,10 @@ def _of_server(evidence: Evidence, database: Database, sessions: float) -> Sessi
     waiting = _mean(database.sessions_waiting)
     timed, commits = _cores_of_us(evidence.load.commit_us_per_s), commits_per_s(evidence)
     committing = None
-    if not durable_commits(database):
+    if not durable_commits(database) or not commits:
+        # Who has changed nothing does not wait for the log, although its COMMIT was timed.
         committing = 0.0
-    elif timed:
+    elif timed and evidence.load.kind in _COMMITTING:
         committing = timed
     elif sync_us is not None and syncs is not None:
         # Commits without a statement of their own. Each waits for its own sync, and for what is left of the one that is
@@ -230,7 +261,8 @@ def _of_server(evidence: Evidence, database: Database, sessions: float) -> Sessi
         committing = commits * sync_us / 1e6 * (1 + busy / 2)
         if waiting is not None:
             committing = min(committing, waiting + (_mean(database.sessions_syncing) or 0.0))
-    # Both are estimates from numbers of different sources: no session is in a read and in a commit at once.
+        committing = max(committing, timed or 0.0)
+    # The numbers are of different sources, and no session is in a read and in a commit at once.
     both = (reading or 0.0) + (committing or 0.0)
     fits = min(1.0, max(0.0, sessions - (rows or 0.0)) / both) if both > 0 else 1.0
     reading, committing = (None if one is None else one * fits for one in (reading, committing))
@@ -247,8 +279,9 @@ def _of_server(evidence: Evidence, database: Database, sessions: float) -> Sessi
         waiting=waiting,
         log_buffer=_in_log_buffer(database, evidence.device, sync_us, sessions),
         sync_us=sync_us,
-        commit_us=1e6 * timed / commits if timed and commits > 0 else None,
+        commit_us=1e6 * committing / commits if timed and committing and commits > 0 else None,
         read_us=read_us,
+        commits_hold_rows=_durable_binlog(database),
     )
 
 
@@ -286,6 +319,8 @@ def _of_model(evidence: Evidence, database: Database, sessions: float) -> Sessio
     """A modelled server knows where its sessions are; None of a result of a model that did not record it."""
     if database.sessions_running is None:
         return None
+    # What was sampled once an interval is less sure than the places, which add up to all that are not thinking.
+    sessions = sum(_mean(getattr(database, name)) or 0.0 for name in _PLACES) or sessions
     reads = max(0.0, (_mean(database.pages_read_per_s) or 0.0) - (_mean(database.pages_read_ahead_per_s) or 0.0))
     commits = commits_per_s(evidence)
     reading, committing = _mean(database.sessions_reading), _mean(database.sessions_committing)
@@ -304,7 +339,16 @@ def _of_model(evidence: Evidence, database: Database, sessions: float) -> Sessio
         frames=_mean(database.sessions_in_free_page_waits),
         commit_us=1e6 * committing / commits if committing and commits > 0 else None,
         read_us=1e6 * reading / reads if reading and reads > 0 else None,
+        commits_hold_rows=_durable_binlog(database),
     )
+
+
+#: The places of a model's sessions that do not think.
+_PLACES = (
+    *("sessions_running", "sessions_in_cpu_queue", "sessions_in_mutexes", "sessions_away", "sessions_reading"),
+    *("sessions_in_page_latches", "sessions_in_row_locks", "sessions_committing", "sessions_in_free_page_waits"),
+    *("sessions_in_log_buffer_waits", "sessions_in_log_room_waits"),
+)
 
 
 def _mean(line: Line | None) -> float | None:

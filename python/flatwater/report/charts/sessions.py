@@ -42,7 +42,10 @@ class Sessions(CellChart):
 
     name = "sessions"
     order = 128
-    description = "The mean number of sessions in each place: what they do, and what they wait for."
+    description = (
+        "The mean number of sessions in each place: what they do, and what they wait for. Of a real server, a commit "
+        "counts in the second in which it ends."
+    )
     coarse: ClassVar = (*PLACES, *SAMPLED, COMMITS)
     together: ClassVar = (tuple(PLACES),)
 

@@ -11,7 +11,7 @@ use super::Innodb;
 impl Innodb {
     /// Lets a thread go on until it waits.
     pub(super) fn run_thread(&mut self, thread: ThreadNo) {
-        if !self.threads.resume(thread) {
+        if !self.threads.resume(thread, self.host.now_ns()) {
             return;
         }
         loop {

@@ -90,12 +90,13 @@ impl Threads {
 
     /// A thread goes on, with the transaction that its client has keyed if it did. False: it has ended meanwhile.
     #[inline]
-    pub(super) fn resume(&mut self, thread: ThreadNo) -> bool {
-        let thread = &mut self.threads[thread.index()];
+    pub(super) fn resume(&mut self, number: ThreadNo, now_ns: u64) -> bool {
+        let thread = &mut self.threads[number.index()];
         if !thread.is_paused() {
             return true;
         }
         if self.stopping {
+            self.places.leave(number, now_ns);
             return false;
         }
         thread.resume();

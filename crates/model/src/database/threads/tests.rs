@@ -205,7 +205,7 @@ fn a_client_keys_before_a_transaction_and_thinks_after_it() {
     assert_eq!(threads.started_ns().count(), 0, "nothing is under way while it is keyed");
     assert_eq!(events_until(&mut host, 9), []);
     assert_eq!(events_until(&mut host, 10), [Event::Ready(thread(0)), Event::Ready(thread(1))]);
-    assert!(threads.resume(thread(0)) && threads.resume(thread(0)));
+    assert!(threads.resume(thread(0), 10) && threads.resume(thread(0), 10));
     assert_eq!(threads.started_ns().collect::<Vec<_>>(), [10]);
     host.set_now_ns(30);
     threads.end_transaction(thread(0), 30);
@@ -216,5 +216,5 @@ fn a_client_keys_before_a_transaction_and_thinks_after_it() {
     threads.stop();
     threads.stop();
     assert!(!threads.are_active(), "nobody keys to the end of what will not run");
-    assert!(!threads.resume(thread(0)));
+    assert!(!threads.resume(thread(0), 47));
 }

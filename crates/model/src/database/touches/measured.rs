@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-
 /// What was counted on a real server (`workloads/` of the Python package). What is absent follows from the columns' sizes
 /// and from what is logged of each change, see docs/models/innodb.md.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
