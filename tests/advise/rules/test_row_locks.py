@@ -15,6 +15,9 @@ def test_a_step_in_the_schema() -> None:
     assert told is not None
     assert told.change.kind == "workload"
     assert "same order" not in told.change.text
+    assert told.confidence == "high" and "Faster hardware helps little" in told.change.text
+    behind = RowLocks().advise(case(finding("CPU", 0.9), LOCKS, database=SERVER))
+    assert behind is not None and behind.confidence == "medium" and "hardware" not in behind.change.text
 
 
 def test_an_order_of_locks_where_there_are_deadlocks() -> None:

@@ -23,15 +23,18 @@ class RowLocks(Rule):
             return None
         deadlocks = database.counters.get("deadlocks", 0)
         order = " Let all transactions lock rows in the same order." if deadlocks else ""
+        # Where others hold rows because they wait for something else, that comes first.
+        alone = case.diagnosis.name == "contention"
+        hardware = " Faster hardware helps little." if alone else ""
         return self.advice(
             "Sessions wait for each other's row locks.",
             Change(
                 "workload",
                 "Split rows that everybody updates (a counter, a queue's head), commit earlier, and give updates an "
-                f"index so that they lock only the rows that they change.{order} Faster hardware helps little.",
+                f"index so that they lock only the rows that they change.{order}{hardware}",
             ),
             *found.evidence,
-            confidence="high",
+            confidence="high" if alone else "medium",
             relieves=found,
         )
 

@@ -52,9 +52,9 @@ def find(evidence: Evidence) -> Finding | None:
 def _waiting(evidence: Evidence, time: SessionTime) -> Iterator[str]:
     took = f", which took {duration(time.commit_us)}" if time.commit_us is not None else ""
     took += f", and a sync took {duration(time.sync_us)}" if time.sync_us is not None else ""
-    full = "waited for room in the log buffer"
-    held = f"waited until another thread had written the log, or {full.removeprefix('waited ')}"
-    buffer = held if evidence.layers.virtual else full
+    # A model does not tell apart a buffer that is full and one that another thread holds while it writes.
+    held = "until another thread had written the log, or " if evidence.layers.virtual else ""
+    buffer = f"waited {held}for room in the log buffer"
     places = {f"were in a commit{took}": time.committing, buffer: time.log_buffer}
     # The place with the most sessions first.
     for what, number in sorted(places.items(), key=lambda one: -(one[1] or 0.0)):

@@ -69,12 +69,12 @@ class SessionTime:
         """The share of the sessions' time; 0 of what is not known."""
         return 0.0 if number is None or self.sessions <= 0 else min(max(number / self.sessions, 0.0), 1.0)
 
-    def with_queue(self, *numbers: float | None) -> float:
-        """The sessions in some places together, with those that wait for rows which sessions in these places hold.
+    def with_queue(self, number: float | None) -> float:
+        """So many sessions of a place, with those that wait for rows which sessions there hold.
 
         Nobody records which session holds a row. Those that wait for none are taken to hold them, wherever they are.
         """
-        here = sum(one for one in numbers if one is not None)
+        here = number or 0.0
         places = (
             *(self.server_cpu, self.cpu_wait, self.reading, self.mutexes, self.page_latches, self.away, self.waiting),
             *(self.log_buffer, self.log_room, self.frames, self.committing if self.commits_hold_rows else None),
@@ -247,9 +247,10 @@ def _of_server(evidence: Evidence, database: Database, sessions: float) -> Sessi
     sync_us = 1e6 * in_sync / fsyncs if in_sync is not None and fsyncs > 0 else _device_sync_us(evidence.device)
     reading, read_us = _reads(evidence, database)
     waiting = _mean(database.sessions_waiting)
-    timed, commits = _cores_of_us(evidence.load.commit_us_per_s), commits_per_s(evidence)
+    durable = durable_commits(database)
+    timed, commits = _cores_of_us(evidence.load.commit_us_per_s), commits_per_s(evidence) if durable else 0.0
     committing = None
-    if not durable_commits(database) or not commits:
+    if not commits:
         # Who has changed nothing does not wait for the log, although its COMMIT was timed.
         committing = 0.0
     elif timed and evidence.load.kind in _COMMITTING:

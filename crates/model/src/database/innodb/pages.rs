@@ -17,7 +17,9 @@ impl Innodb {
         let Some(frame) = self.frame_for(thread, touch) else { return false };
         self.threads.note_use();
         let first_use = self.pool.take_first_use(frame);
-        self.pool.touch(frame, self.host.now_ms());
+        if touch.what != What::Glance {
+            self.pool.touch(frame, self.host.now_ms());
+        }
         if changes {
             self.threads.get(thread).change(&mut self.pool, &mut self.log, frame, touch);
             let near = self.limits.are_near(self.age(), self.log.checkpoint_age());

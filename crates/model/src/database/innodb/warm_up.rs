@@ -149,8 +149,10 @@ impl Innodb {
     /// A page that is in memory is used.
     #[inline]
     fn use_warm(&mut self, state: &mut WarmUp, frame: FrameId, touch: Touch, rules: Rules) {
-        // Nobody knows how much time passes: a second use counts as a late one.
-        self.pool.touch(frame, if self.pool.is_used(frame) { u32::MAX } else { 1 });
+        if touch.what != What::Glance {
+            // Nobody knows how much time passes: a second use counts as a late one.
+            self.pool.touch(frame, if self.pool.is_used(frame) { u32::MAX } else { 1 });
+        }
         if touch.changes() {
             let (from, to) = self.log.append(u64::from(touch.redo));
             self.pool.change(frame, from, to);

@@ -69,6 +69,10 @@ impl Ahead {
                 continue;
             }
             pool.prefetch_frame(touch.page);
+            if touch.what == What::Glance {
+                // Its frame is all that a look at it asks for.
+                continue;
+            }
             if matches!(touch.what, What::Change | What::Create) {
                 pool.prefetch_change(touch.page);
             }

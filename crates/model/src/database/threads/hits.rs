@@ -65,7 +65,9 @@ impl Threads {
                 let Some(frame) = pool.find_idle(touch.page, changes) else { break 'touches };
                 uses += 1;
                 at += 1;
-                pool.touch(frame, now_ms);
+                if touch.what != What::Glance {
+                    pool.touch(frame, now_ms);
+                }
                 if changes {
                     thread.change(pool, log, frame, touch);
                     limits.note_change(log.lsn() > checks_from);

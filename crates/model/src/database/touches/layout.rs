@@ -1,5 +1,6 @@
 //! Where tables lie: regions of pages one after another, and the room into which tables grow.
 
+use super::measured::Optimizer;
 use super::region::Region;
 use super::touch::{Entry, Touch};
 use crate::database::ids::{PAGE_BYTES, PageNo};
@@ -137,15 +138,15 @@ impl Splitting {
     }
 
     /// The optimizer guesses how many rows there are between two.
-    pub fn dive(&self, first: u64, last: u64, out: &mut Vec<Touch>) {
+    pub fn dive(&self, first: u64, last: u64, optimizer: Optimizer, out: &mut Vec<Touch>) {
         let from = self.region.page(first, self.rows);
         let to = self.region.page(last, self.rows);
         let end = out.len() + DIVE_PAGES;
         for page in from.through(to) {
             let at = page - self.region.first;
-            out.push(Touch::read(page));
+            out.push(optimizer.look(page));
             if out.len() < end && self.has_split(at) {
-                out.push(Touch::read(self.upper.first + at));
+                out.push(optimizer.look(self.upper.first + at));
             }
             if out.len() == end {
                 return;
@@ -192,8 +193,8 @@ mod tests {
         assert_eq!(out, [Touch::change_entry(page(0), 40, Entry::inserted(20))]);
         assert_eq!([0, 14, 15, 29, 30, 89].map(|row| index.page(row)), [0, 0, 3, 3, 1, 2].map(page));
         out.clear();
-        index.dive(0, 59, &mut out);
-        assert_eq!(out, [0, 3, 1].map(|number| Touch::read(page(number))));
+        index.dive(0, 59, Optimizer::Mariadb, &mut out);
+        assert_eq!(out, [0, 3, 1].map(|number| Touch::glance(page(number))));
         assert_eq!(layout.total(), Ok(6));
     }
 

@@ -19,6 +19,8 @@ pub enum What {
     Commit,
     /// It is read.
     Read,
+    /// It is looked at, as MariaDB's optimizer does when it guesses: that makes it no younger.
+    Glance,
     /// It is read and changed.
     Change,
     /// It is made anew: nothing has to be read.
@@ -124,6 +126,11 @@ impl Touch {
     /// A page is read.
     pub const fn read(page: PageNo) -> Self {
         Self { page, redo: 0, what: What::Read, entry: Entry::NONE }
+    }
+
+    /// A page is looked at.
+    pub const fn glance(page: PageNo) -> Self {
+        Self { page, redo: 0, what: What::Glance, entry: Entry::NONE }
     }
 
     /// A page is changed.

@@ -49,7 +49,7 @@ impl Tpcc {
         let Some(keys) = &self.tables.keys else { return };
         let (set, own) = ((supplier - 1) / self.warehouses, (supplier - 1) % self.warehouses);
         let row = (u64::from(set) * u64::from(ITEMS) + u64::from(item - 1)) * u64::from(self.warehouses);
-        keys.stock.dive(row + u64::from(own), row + u64::from(own), out);
+        keys.stock.dive(row + u64::from(own), row + u64::from(own), self.optimizer, out);
     }
 
     pub(super) fn stock_page(&self, warehouse: u32, item: u32) -> PageNo {
@@ -129,7 +129,7 @@ impl Tpcc {
     pub(super) fn guess_customers(&self, district: usize, out: &mut Vec<Touch>) {
         if self.optimizer == Optimizer::Mysql {
             let pages = self.customer_page(district, 1).through(self.customer_page(district, CUSTOMERS));
-            out.extend(pages.take(DIVE_PAGES).map(Touch::read));
+            out.extend(pages.take(DIVE_PAGES).map(|page| self.optimizer.look(page)));
         }
     }
 
@@ -137,6 +137,6 @@ impl Tpcc {
     /// there are, and of this one they are all of the district's.
     pub(super) fn dive_customers(&self, district: usize, out: &mut Vec<Touch>) {
         let first = first_of(district, CUSTOMERS);
-        self.tables.idx_customer.dive(first, first + u64::from(CUSTOMERS) - 1, out);
+        self.tables.idx_customer.dive(first, first + u64::from(CUSTOMERS) - 1, self.optimizer, out);
     }
 }

@@ -185,7 +185,7 @@ impl Tpcc {
             let page = self.order_page(own, order);
             out.extend([self.statement, Touch::read(page), self.statement]);
             let first = first_of(own, ORDERS);
-            self.tables.idx_orders.dive(first, first + u64::from(ORDERS) - 1, out);
+            self.tables.idx_orders.dive(first, first + u64::from(ORDERS) - 1, self.optimizer, out);
             self.update(thread, page, out);
             let page = self.line_page(own, order);
             out.push(self.statement);
