@@ -27,8 +27,8 @@ pub struct Measured {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Optimizer {
-    /// Of the other index before an update. (Of a MariaDB's index that only guesses use, nine in ten pages in the pool
-    /// were old, although each was looked at several times a turn of the pool.)
+    /// Of the other index before an update. Here a look makes no page younger. In the server it does; docs/models/innodb.md
+    /// says why the model does not follow yet.
     #[default]
     Mariadb,
     /// Of the primary key too, when what is asked for is in another index; and looking makes a page young as any use does
