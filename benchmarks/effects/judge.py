@@ -122,8 +122,9 @@ def interval(ratios: Sequence[float], noise: float) -> tuple[float, float]:
     """The confidence interval of a ratio. From three rounds on: Student's t of the rounds' logarithms. Two say too
     little of how far they scatter: then `noise`, the standard deviation of the ratio of two runs, tells it.
     """
-    half = log_half_width(ratios) if len(ratios) >= ROUNDS_MIN else Z95 * noise / math.sqrt(len(ratios))
-    assert half is not None
+    half = log_half_width(ratios) if len(ratios) >= ROUNDS_MIN else None
+    if half is None:
+        half = Z95 * noise / math.sqrt(len(ratios))
     mean = statistics.geometric_mean(ratios)
     return mean * math.exp(-half), mean * math.exp(half)
 
@@ -140,13 +141,14 @@ def _middle(rounds: Sequence[Outcome | None]) -> Outcome:
         pages_read=mean(lambda one: one.pages_read),
         pages_written=mean(lambda one: one.pages_written),
         age_mib=mean(lambda one: one.age_mib),
-        cpu_us=_mean_of(one.cpu_us for one in told),
-        write_amplification=_mean_of(one.write_amplification for one in told),
+        cpu_us=mean_of(one.cpu_us for one in told),
+        write_amplification=mean_of(one.write_amplification for one in told),
         verdict=Counter(one.verdict for one in told).most_common(1)[0][0],
     )
 
 
-def _mean_of(figures: Iterable[float | None]) -> float | None:
+def mean_of(figures: Iterable[float | None]) -> float | None:
+    """The mean of those that are known; None if none is."""
     there = [figure for figure in figures if figure is not None]
     return statistics.fmean(there) if there else None
 

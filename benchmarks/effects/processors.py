@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.effects.cells import Outcome
+from benchmarks.effects.judge import mean_of
 from flatwater.experiment.database.measured import default_workload
 from flatwater.results import Result
-from flatwater.what_if import Base, read_base
+from flatwater.what_if import read_base
 
 
 @dataclass(frozen=True)
@@ -53,23 +54,14 @@ def shared(results: Sequence[Result], times: float) -> Shared:
     bases = [read_base(str(result.path)) for result in results]
     return Shared(
         times,
-        statistics.fmean(_client_us(base) for base in bases),
+        statistics.fmean(base.client_statement_us for base in bases),
         statistics.fmean(base.emulator.request_us for base in bases),
     )
-
-
-def _client_us(base: Base) -> float:
-    return base.client_cpu_us / base.statements if base.statements else 0.0
 
 
 def cpu_times(real: Sequence[Outcome | None], model: Sequence[Outcome | None]) -> float:
     """By how much a transaction of the unchanged server takes more processor time than its model's: processors differ,
     and their caches are shared. 1 if either does not tell.
     """
-    measured, modelled = (_mean([one.cpu_us for one in rounds if one is not None]) for rounds in (real, model))
+    measured, modelled = (mean_of(one.cpu_us for one in rounds if one is not None) for rounds in (real, model))
     return measured / modelled if measured and modelled else 1.0
-
-
-def _mean(figures: Sequence[float | None]) -> float | None:
-    there = [figure for figure in figures if figure is not None]
-    return statistics.fmean(there) if there else None

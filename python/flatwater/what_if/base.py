@@ -119,6 +119,11 @@ class Base:
         return self.cores / min(self.cores, max(self.cores - self.others_cores, used, LEAST_CORES))
 
     @property
+    def client_statement_us(self) -> float:
+        """CPU time of the client for each statement, if it ran on the server's machine; else 0."""
+        return self.client_cpu_us / self.statements if self.statements else 0.0
+
+    @property
     def hit_ratio(self) -> float:
         """Share of the page requests that needed no read."""
         return 1.0 - self.pages_read / self.page_requests if self.page_requests else 0.0

@@ -196,12 +196,11 @@ class Twin:
         base, costs = self.base, self._measured.cpu_us
         longer = base.stretch * scales.cpu
         times = self._cpu_scale() * longer
-        # A client on the server's machine uses the same cores between two statements.
-        client_us = base.client_cpu_us / base.statements if base.statements else 0.0
         # On another storage nothing is emulated any more.
         emulator = base.emulator if self.is_own(experiment) else EmulatorCost()
         cpu = server_cpu(
-            statement_us=costs.statement.value * times + client_us * longer,
+            # A client on the server's machine uses the same cores between two statements.
+            statement_us=costs.statement.value * times + base.client_statement_us * longer,
             page_read_us=costs.page_read.value * times,
             page_written_us=costs.page_written.value * times,
             round_trip_us=scales.wait_us,

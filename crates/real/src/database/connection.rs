@@ -71,7 +71,7 @@ pub struct Connection {
     /// Rows of a reply that are kept; the others are read and dropped.
     rows_max: usize,
     statements: u64,
-    /// See `commit`.
+    /// Time from commits to their answers, since it was taken the last time.
     committing: Duration,
 }
 

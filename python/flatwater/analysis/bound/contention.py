@@ -15,34 +15,18 @@ def find(evidence: Evidence) -> Finding | None:
         return None
     if database is None:
         return _of_writes(evidence, time)
-    if evidence.layers.virtual:
-        return _of_model(database, time)
-    return _of_rows(database, time)
+    return _of_sessions(database, time)
 
 
-def _of_rows(database: Database, time: SessionTime) -> Finding | None:
-    """Sessions that wait for each other's rows."""
-    if time.row_locks is None:
-        return None
-    retried = {name: count for name, count in database.counters.items() if name in ("deadlocks", "lock_timeouts")}
-    return found(
-        "contention",
-        time.of(time.row_locks),
-        "time",
-        f"{figure(time.row_locks)} of {counted(time.sessions, 'session')} waited for row locks",
-        each_second(database.row_lock_waits_per_s, "waits for a row lock"),
-        " and ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in retried.items() if count) or None,
-    )
-
-
-def _of_model(database: Database, time: SessionTime) -> Finding | None:
-    """A model also tells who waits for its mutexes, and for pages that are being written."""
+def _of_sessions(database: Database, time: SessionTime) -> Finding | None:
+    """Sessions that wait for each other. A model also tells who waits for mutexes, and for pages that are written."""
     places = {
         "row locks": time.row_locks,
         "the mutexes that all threads of a server share": time.mutexes,
         "pages that were being written": time.page_latches,
     }
     waiting = {what: number for what, number in places.items() if number and time.of(number) >= TOLD_MIN}
+    retried = {name: count for name, count in database.counters.items() if name in ("deadlocks", "lock_timeouts")}
     return found(
         "contention",
         time.of(sum(waiting.values())),
@@ -52,6 +36,7 @@ def _of_model(database: Database, time: SessionTime) -> Finding | None:
             for what, number in sorted(waiting.items(), key=lambda one: -one[1])
         ),
         each_second(database.row_lock_waits_per_s, "waits for a row lock") if time.row_locks else None,
+        " and ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in retried.items() if count) or None,
     )
 
 

@@ -9,7 +9,7 @@ A place is None where nothing that was recorded tells it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flatwater.analysis.bound.device import Device
 from flatwater.analysis.bound.evidence import Database, Evidence
@@ -75,12 +75,22 @@ class SessionTime:
         Nobody records which session holds a row. Those that wait for none are taken to hold them, wherever they are.
         """
         here = number or 0.0
+        holding = self._besides_commits + (self.committing or 0.0) * self.commits_hold_rows
+        return here + ((self.row_locks or 0.0) * min(here / holding, 1.0) if holding > 0 else 0.0)
+
+    @property
+    def _besides_commits(self) -> float:
+        """Sessions in all places but commits and row locks."""
         places = (
             *(self.server_cpu, self.cpu_wait, self.reading, self.mutexes, self.page_latches, self.away, self.waiting),
-            *(self.log_buffer, self.log_room, self.frames, self.committing if self.commits_hold_rows else None),
+            *(self.log_buffer, self.log_room, self.frames),
         )
-        holding = sum(one for one in places if one is not None)
-        return here + ((self.row_locks or 0.0) * min(here / holding, 1.0) if holding > 0 else 0.0)
+        return sum(one for one in places if one is not None)
+
+    @property
+    def placed(self) -> float:
+        """Sessions in all places together."""
+        return self._besides_commits + (self.committing or 0.0) + (self.row_locks or 0.0)
 
     @property
     def in_commits(self) -> float:
@@ -320,12 +330,10 @@ def _of_model(evidence: Evidence, database: Database, sessions: float) -> Sessio
     """A modelled server knows where its sessions are; None of a result of a model that did not record it."""
     if database.sessions_running is None:
         return None
-    # What was sampled once an interval is less sure than the places, which add up to all that are not thinking.
-    sessions = sum(_mean(getattr(database, name)) or 0.0 for name in _PLACES) or sessions
     reads = max(0.0, (_mean(database.pages_read_per_s) or 0.0) - (_mean(database.pages_read_ahead_per_s) or 0.0))
     commits = commits_per_s(evidence)
     reading, committing = _mean(database.sessions_reading), _mean(database.sessions_committing)
-    return SessionTime(
+    found = SessionTime(
         sessions,
         server_cpu=_mean(database.sessions_running),
         cpu_wait=_mean(database.sessions_in_cpu_queue),
@@ -342,14 +350,8 @@ def _of_model(evidence: Evidence, database: Database, sessions: float) -> Sessio
         read_us=1e6 * reading / reads if reading and reads > 0 else None,
         commits_hold_rows=_durable_binlog(database),
     )
-
-
-#: The places of a model's sessions that do not think.
-_PLACES = (
-    *("sessions_running", "sessions_in_cpu_queue", "sessions_in_mutexes", "sessions_away", "sessions_reading"),
-    *("sessions_in_page_latches", "sessions_in_row_locks", "sessions_committing", "sessions_in_free_page_waits"),
-    *("sessions_in_log_buffer_waits", "sessions_in_log_room_waits"),
-)
+    # The places add up to all that do not think: that is more sure than what was sampled once an interval.
+    return replace(found, sessions=found.placed or sessions)
 
 
 def _mean(line: Line | None) -> float | None:

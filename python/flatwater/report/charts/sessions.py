@@ -12,9 +12,11 @@ from flatwater.report.figure import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, Figur
 from flatwater.report.recorded import Recorded
 
 _BROWN, _GREY, _OLIVE, _PINK, _SAND, _NIGHT = "#8C564B", "#8A8A8A", "#8F9A27", "#E377C2", "#C9B37E", "#3B4CA8"
+#: Only a model tells it.
+_RUNNING = "database.sessions_running"
 #: Of a modelled server. It knows where each session is.
 PLACES = {
-    "database.sessions_running": ("on a processor", BLUE),
+    _RUNNING: ("on a processor", BLUE),
     "database.sessions_in_cpu_queue": ("no free processor", SKY),
     "database.sessions_in_mutexes": ("in mutexes", _GREY),
     "database.sessions_reading": ("in a page's read", GREEN),
@@ -27,11 +29,10 @@ PLACES = {
     "database.sessions_away": ("on the way", _SAND),
     "database.sessions_thinking": ("thinking", _NIGHT),
 }
-_READING = "database.sessions_reading"
 #: Of a real server. What was sampled, and the commits that the load generator timed: a session may be in two of them.
 SAMPLED = {
     "database.sessions_waiting": ("waiting for another thread", ORANGE),
-    _READING: ("in the read of a file", GREEN),
+    "database.sessions_reading": ("in the read of a file", GREEN),
     "database.sessions_syncing": ("in a sync", PURPLE),
 }
 COMMITS = "workload.commit_us_per_s"
@@ -50,7 +51,7 @@ class Sessions(CellChart):
     together: ClassVar = (tuple(PLACES),)
 
     def draw(self, recorded: Recorded) -> list[Figure]:
-        panels = _modelled(recorded) if next(iter(PLACES)) in recorded else _sampled(recorded)
+        panels = _modelled(recorded) if _RUNNING in recorded else _sampled(recorded)
         return [strips(recorded, self.name, "Sessions", self.description, panels)] if panels else []
 
 

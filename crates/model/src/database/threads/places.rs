@@ -1,7 +1,7 @@
 //! Where the sessions' time goes: what each connection's thread does or waits for, added up over an interval.
 //!
-//! Little's law in reverse: a model knows where each of its threads is, so nothing has to follow from rates and mean
-//! times. The sum over all places is the number of sessions.
+//! The model knows where each of its threads is. So nothing is estimated from rates and mean times, and the places add up
+//! to the number of sessions.
 
 use super::super::ids::ThreadNo;
 
@@ -20,7 +20,7 @@ pub(in super::super) enum Place {
     Thinking,
     /// A page is read.
     Read,
-    /// It changes a page that is being written.
+    /// It is about to change a page that is being written.
     PageLatch,
     /// Another transaction has locked the row.
     RowLock,
@@ -60,8 +60,7 @@ const PARTS: [Place; 4] = [Place::CpuQueue, Place::Running, Place::Mutexes, Plac
 /// A burst, as it was booked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Booked {
-    /// When a core is free for it, when that has done its work, when the mutexes are free and used, and when the client is
-    /// done. None is before the one in front of it.
+    /// When each of its parts ends, in their order. A part that takes no time ends with the one before it.
     pub(super) ends_ns: [u64; PARTS.len()],
 }
 
