@@ -125,6 +125,12 @@ def test_a_place_that_hardly_anybody_is_in_is_not_told() -> None:
     assert not any("written" in line for line in told.findings[0].evidence)
 
 
+def test_deadlocks_are_told_beside_row_locks() -> None:
+    evidence = run(sessions_in_row_locks=12, sessions_running=4)
+    object.__setattr__(evidence.database, "counters", {"deadlocks": 4, "queries": 9})
+    assert "4 deadlocks" in diagnose(evidence).findings[0].evidence
+
+
 def test_an_emulator_s_part_of_the_cores_is_not_known() -> None:
     evidence = run(sessions_running=1, sessions_in_cpu_queue=12)
     assert processors(evidence).idle is not None  # type: ignore[union-attr]
