@@ -61,7 +61,7 @@ class Measured:
     redo_bytes: Mapping[str, float]
     #: Rows of a leaf page, by `table.index`.
     rows_a_page: Mapping[str, int]
-    optimizer: Literal["mariadb", "mysql"]
+    optimizer: Literal["mariadb", "mysql", "mysql55"]
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,15 @@ def write_measured(measured: MeasuredWorkload, redo_of: str) -> Measured:
     return Measured(
         redo_bytes={name: figure.value for name, figure in redo.items()},
         rows_a_page=measured.rows_a_page(),
-        optimizer="mariadb" if measured.generation.startswith("mariadb") else "mysql",
+        optimizer=_optimizer(measured.generation),
     )
+
+
+def _optimizer(generation: str) -> Literal["mariadb", "mysql", "mysql55"]:
+    """Whose optimizer a generation has: MySQL's has used the primary key behind a secondary one since 5.6."""
+    if generation.startswith("mariadb"):
+        return "mariadb"
+    return "mysql55" if generation.endswith(("-5.1", "-5.5")) else "mysql"
 
 
 def write_cpu(cpu: CpuTable, measured: CpuFigures, machine: Machine) -> Cpu:

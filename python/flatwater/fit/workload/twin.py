@@ -44,7 +44,8 @@ _CONTROL_PAGES = 80
 #: Servers without a page cleaner. The twin has their settings of neighbour flushing and IO capacity.
 _WITHOUT_CLEANER = ("mysql-5.1", "percona-5.1", "mysql-5.5", "percona-5.5", "mariadb-5.5")
 _LEAST_POOL_BYTES = 5 << 20
-_ADAPTIVE_HASH = "innodb_adaptive_hash_index"
+#: Settings that decide what is in the pool, for which the twin has the defaults of the measured server.
+_OF_THE_POOL = ("innodb_adaptive_hash_index", "innodb_old_blocks_time")
 #: The figures that are compared.
 COMPARED = ("pages_read", "pages_written", "redo_bytes")
 
@@ -115,7 +116,7 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
                 # As the measured server.
                 "innodb_change_buffering": "none",
                 "innodb_max_dirty_pages_pct": 99,
-                _ADAPTIVE_HASH: _has_adaptive_hash(measured.generation),
+                **_of_its_generation(measured),
                 **_other_writes(measured),
             },
             "warm": False,
@@ -137,9 +138,10 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
     )
 
 
-def _has_adaptive_hash(generation: str) -> bool:
-    """Whether a server has an adaptive hash index unless it is told otherwise."""
-    return bool(defaults(generation_of(*flavour_and_version(generation)))[_ADAPTIVE_HASH])
+def _of_its_generation(measured: MeasuredWorkload) -> FieldValues:
+    """The measured server's own defaults."""
+    own = defaults(generation_of(*flavour_and_version(measured.generation)))
+    return {name: measured.settings.get(name, own[name]) for name in _OF_THE_POOL}
 
 
 def _other_writes(measured: MeasuredWorkload) -> FieldValues:

@@ -75,7 +75,10 @@ impl AdaptiveHash {
         (page - last.region.first < last.region.pages).then_some(*last)
     }
 
+    /// The entries of a page: one for each key, but not more than a frame holds. Before a page is hashed, the index gets one
+    /// frame, and the keys for which there is no room then have no entry (btr_search_check_free_space_in_heap,
+    /// ha_insert_for_fold).
     fn entries_of(&self, page: PageNo) -> u64 {
-        self.looked_up(page).map_or(0, |rows| u64::from(rows.keys_a_page))
+        self.looked_up(page).map_or(0, |rows| u64::from(rows.keys_a_page).min(ENTRIES_A_FRAME))
     }
 }

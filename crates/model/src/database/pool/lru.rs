@@ -15,8 +15,8 @@ pub(in super::super) enum Replaceable {
 }
 
 impl Pool {
-    /// Takes a free frame for a page that is read (`reading`) or made anew. It goes to the middle of the list, and to
-    /// its front with its first use. None when no frame of its instance is free.
+    /// Takes a free frame for a page that is read (`reading`). It goes to the middle of the list. None when no frame of its
+    /// instance is free.
     pub(in super::super) fn admit(&mut self, page: PageNo, reading: bool) -> Option<FrameId> {
         let number = self.instance_of(page);
         let frame = FrameId::new(page.number());
@@ -34,15 +34,26 @@ impl Pool {
         Some(frame)
     }
 
+    /// Takes a free frame for a page that is made anew: it goes to the front of the list, and was used at once
+    /// (buf_page_create). None when no frame of its instance is free.
+    pub(in super::super) fn admit_new(&mut self, page: PageNo, now_ms: u32) -> Option<FrameId> {
+        let frame = self.admit(page, false)?;
+        if let Some(first_ms) = self.firsts_ms.get_mut(frame.index()) {
+            *first_ms = now_ms.max(1);
+        }
+        self.instances[self.frames[frame.index()].instance as usize].make_young(frame, &mut self.frames);
+        Some(frame)
+    }
+
     /// Whether a page was used and is in the youngest quarter of the young pages.
     pub(in super::super) fn is_used_and_young(&self, frame: FrameId) -> bool {
         let page = &self.frames[frame.index()];
         page.flags & UNUSED == 0 && !self.instances[page.instance as usize].is_to_move(page)
     }
 
-    /// A page was used: it goes to the front, unless it is in the youngest quarter of the young pages already
-    /// (buf_page_peek_if_too_old). With innodb_old_blocks_time an old page goes there only with a use that comes so long
-    /// after its first one.
+    /// A page was used: it goes to the front, unless it is in the youngest quarter of the young pages already. With
+    /// innodb_old_blocks_time an old page goes there with a use that comes so long after its first one, and with no other
+    /// (buf_page_peek_if_too_old).
     #[inline]
     pub(in super::super) fn touch(&mut self, frame: FrameId, now_ms: u32) {
         let page = &mut self.frames[frame.index()];
@@ -54,17 +65,16 @@ impl Pool {
         }
         let page = &self.frames[frame.index()];
         let instance = &mut self.instances[page.instance as usize];
-        if instance.is_to_move(page) {
-            if self.old_blocks_ms > 0 && page.flags & OLD != 0 {
-                let first_ms = &mut self.firsts_ms[frame.index()];
-                if *first_ms == 0 {
-                    *first_ms = now_ms.max(1);
-                    return;
-                }
-                if now_ms.saturating_sub(*first_ms) < self.old_blocks_ms {
-                    return;
-                }
+        let moves = if self.old_blocks_ms > 0 && page.flags & OLD != 0 {
+            let first_ms = &mut self.firsts_ms[frame.index()];
+            if *first_ms == 0 {
+                *first_ms = now_ms.max(1);
             }
+            now_ms.saturating_sub(*first_ms) >= self.old_blocks_ms
+        } else {
+            instance.is_to_move(page)
+        };
+        if moves {
             instance.make_young(frame, &mut self.frames);
         }
     }

@@ -80,6 +80,23 @@ fn a_page_that_is_read_enters_at_three_eighths_oldest_first() {
 }
 
 #[test]
+fn a_page_that_is_made_anew_enters_at_the_front_and_was_used_then() {
+    let mut pool = full(800);
+    pool.set_old_blocks_ms(1000);
+    assert!(pool.evict_one(0, 1));
+    let made = pool.admit_new(page(900), 50).unwrap();
+    assert_eq!((order(&pool)[0], pool.is_old(made), pool.admit_new(page(901), 50)), (page(900), false, None));
+    // It grows old behind others, and a use then is late enough.
+    for old in order(&pool).split_off(1) {
+        pool.touch(frame_of(&pool, old.number()), 60);
+        pool.touch(frame_of(&pool, old.number()), 2000);
+    }
+    assert!(pool.is_old(made));
+    pool.touch(made, 2000);
+    assert!(!pool.is_old(made));
+}
+
+#[test]
 fn a_young_page_stays_where_it_is() {
     let mut pool = full(800);
     let first = pool.find(order(&pool)[700]).unwrap();
@@ -228,7 +245,7 @@ proptest! {
                     if pool.free_of(instance) == 0 {
                         if what == 6 { pool.evict_next(instance, 9); } else { pool.next_replaceable(instance); }
                     }
-                    pool.admit(page, false);
+                    if what == 6 { pool.admit(page, false); } else { pool.admit_new(page, 0); }
                 }
                 (5, Some(frame)) if pool.is_writing(frame) => { pool.end_write(frame); pool.make_oldest(frame); }
                 _ => {}

@@ -31,7 +31,8 @@ fn its_frames_are_missing_in_a_small_pool() {
 
 #[test]
 fn a_pool_that_holds_everything_has_an_entry_for_each_row_that_is_looked_up() {
-    // Items, stock and an item's entries of stock for four warehouses: 100,000, 400,000 and 100,000 keys.
+    // Items and stock of four warehouses: 100,000 and 400,000 keys. The index of stock by item has 400,000, and a page of it
+    // a frame at most.
     let (_, frames) = hashed(Some(TPCC), 2048, true);
     assert!((600.0..886.0).contains(&frames), "{frames} frames");
     // Two million rows of sysbench's are 2,951 frames at most.

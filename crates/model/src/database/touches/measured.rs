@@ -34,6 +34,9 @@ pub enum Optimizer {
     /// Of the primary key too, when what is asked for is in another index; and looking makes a page young as any use does
     /// (buf_page_get_gen: all but a peek do). Counted on a MySQL 5.5.9.
     Mysql,
+    /// As `Mysql`, but of another index it uses that index's own columns alone. Later optimizers, and MariaDB's, use the
+    /// primary key's behind them (`use_index_extensions` since MySQL 5.6.9, `extended_keys`).
+    Mysql55,
 }
 
 impl Optimizer {
@@ -41,7 +44,7 @@ impl Optimizer {
     pub(super) fn look(self, page: PageNo) -> Touch {
         match self {
             Self::Mariadb => Touch::glance(page),
-            Self::Mysql => Touch::read(page),
+            Self::Mysql | Self::Mysql55 => Touch::read(page),
         }
     }
 }

@@ -127,7 +127,7 @@ impl Tpcc {
 
     /// A question by last name has the primary key to choose as well, with all of the district's customers.
     pub(super) fn guess_customers(&self, district: usize, out: &mut Vec<Touch>) {
-        if self.optimizer == Optimizer::Mysql {
+        if self.optimizer != Optimizer::Mariadb {
             let pages = self.customer_page(district, 1).through(self.customer_page(district, CUSTOMERS));
             out.extend(pages.take(DIVE_PAGES).map(|page| self.optimizer.look(page)));
         }
