@@ -48,8 +48,7 @@ impl Innodb {
             return None;
         }
         self.threads.get(thread).end_search();
-        let frame =
-            if reading { self.pool.admit(page, true) } else { self.pool.admit_new(page, self.host.now_ms()) };
+        let frame = if reading { self.pool.admit(page, true) } else { self.pool.admit_new(page, self.host.now_ms()) };
         if let Background::Cleaner(cleaner) = &self.background
             && cleaner.is_wanted(self.pool.free())
         {

@@ -135,7 +135,8 @@ impl Innodb {
                     self.send_warm(state, device, Operation::Read, offset, PAGE_BYTES);
                 }
                 let made = touch.what == What::Create;
-                let admitted = if made { self.pool.admit_new(touch.page, 1) } else { self.pool.admit(touch.page, false) };
+                let admitted =
+                    if made { self.pool.admit_new(touch.page, 1) } else { self.pool.admit(touch.page, false) };
                 let Some(frame) = admitted else { return };
                 merged = self.change_buffer.as_mut().and_then(|buffer| buffer.merge(touch.page));
                 frame
