@@ -101,7 +101,7 @@ class TestOwnServers:
     @pytest.mark.slow
     def test_connections_are_made_again(self, servers: ServerLab, variant: dict[str, Any]) -> None:
         every = 5
-        ran = servers.go({**TPCC, **variant, "reconnect_every": every, "duration_s": 2})
+        ran = servers.go({**TPCC, **variant, "reconnect_every": every, "duration_s": 6})
         check_data(ran)
         connected = ran.recorded.series("workload", "connect_ops_per_s").value.sum()
         transactions = ran.recorded.series("workload", "ops_per_s").value.sum()
@@ -121,9 +121,10 @@ class TestOwnServers:
 
     @pytest.mark.slow
     def test_an_open_loop(self, servers: ServerLab, variant: dict[str, Any]) -> None:
-        ran = servers.go({**TPCC, **variant, "unit": "tps", "rate_per_s": 20, "duration_s": 3})
+        # A rate that a busy machine holds, too.
+        ran = servers.go({**TPCC, **variant, "unit": "tps", "rate_per_s": 8, "duration_s": 5})
         check_data(ran)
-        assert ran.cell["mean"] == pytest.approx(20, rel=0.3)
+        assert ran.cell["mean"] == pytest.approx(8, rel=0.3)
 
 
 @every_variant
