@@ -39,8 +39,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "effects.md"
 #: of its throughput so in two minutes (`database.warm = false`), and from 90 s on less in a minute than the rule of a
 #: steady line allows.
 FULL = Scale(5, 90.0, 60.0, 2)
-#: Does everything work? Ten intervals of a second are what a verdict takes.
-#: As long as what-if needs of the unchanged server.
+#: Does everything work? As long as what-if needs of the unchanged server; a verdict takes ten intervals of a second.
 QUICK = Scale(1, 2.0, LEAST_S, 1)
 
 

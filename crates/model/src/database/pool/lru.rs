@@ -15,8 +15,8 @@ pub(in super::super) enum Replaceable {
 }
 
 impl Pool {
-    /// Takes a free frame for a page that is read (`reading`). It goes to the middle of the list. None when no frame of its
-    /// instance is free.
+    /// Takes a free frame for a page that comes in, to where the old sublist begins. `reading`: its read is under way, until
+    /// `end_read`. None when no frame of its instance is free.
     pub(in super::super) fn admit(&mut self, page: PageNo, reading: bool) -> Option<FrameId> {
         let number = self.instance_of(page);
         let frame = FrameId::new(page.number());
