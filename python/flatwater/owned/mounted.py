@@ -11,6 +11,9 @@ from flatwater.errors import UserError
 
 #: The list of mounts of this process, and the field of the mount point in its lines (proc(5)).
 _MOUNTS, _PLACE = Path("/proc/self/mountinfo"), 4
+#: What lies in a data directory, whatever the server: the system tablespace, the redo log (MySQL since 8.0.30), and
+#: MyISAM's or Aria's own.
+_OF_SERVERS = ("ibdata1", "ib_logfile0", "#innodb_redo", "aria_log_control", "mysql.ibd")
 
 
 def unescape(name: str) -> str:
@@ -81,6 +84,24 @@ def read_mounts() -> list[dict[str, str]]:
             }
         )
     return mounts
+
+
+def require_no_data_directory(path: Path, where: str) -> None:
+    """Refuses a place for new files in the data directory of a database server, or below one: the server takes each
+    folder there for a database.
+
+    Errors: UserError.
+    """
+    real = path.resolve()
+    for folder in (real, *real.parents):
+        found = next((name for name in _OF_SERVERS if (folder / name).exists()), None)
+        if found is not None:
+            what = "is" if folder == real else f"lies in {folder}, which is"
+            raise UserError(
+                f"{path} {what} the data directory of a database server ({found} is there)",
+                where=where,
+                hint="give a directory of its own, beside the data directory",
+            )
 
 
 def require_no_device_folder(path: Path, where: str) -> None:

@@ -25,7 +25,7 @@ from types import TracebackType
 from flatwater.errors import UserError
 from flatwater.experiment.database.option_line import value_of_line
 from flatwater.owned import Folder
-from flatwater.owned.mounted import require_no_device_folder
+from flatwater.owned.mounted import require_no_data_directory, require_no_device_folder
 from flatwater.server.access import FOLDER_FILES, FOLDER_NAME
 from flatwater.server.leftover import end_leftovers
 
@@ -180,3 +180,4 @@ def _check_storage(storage: Path, where: str) -> None:
             what = f"the path has a {name}, and a server takes it for several directories (its {variable})"
             raise UserError(what, where=where, hint="use another directory")
     require_no_device_folder(storage, where)
+    require_no_data_directory(storage, where)

@@ -17,7 +17,12 @@ import psutil
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, print_size
-from flatwater.owned.mounted import find_block_device, mount_of, require_no_device_folder
+from flatwater.owned.mounted import (
+    find_block_device,
+    mount_of,
+    require_no_data_directory,
+    require_no_device_folder,
+)
 from flatwater.place import Place, contents, look_at, require_unused
 from flatwater.runner.stack.target.locks import Locks
 from flatwater.runner.stack.target.manifest import read_manifest
@@ -73,6 +78,8 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
         )
     if info is None or not stat.S_ISBLK(info.st_mode):
         require_no_device_folder(path, where)
+    if info is None or stat.S_ISDIR(info.st_mode):
+        require_no_data_directory(path, where)
     if info is None and path.is_symlink():
         raise UserError(
             f"{path} is a link to {path.readlink()}, which is not there",
