@@ -87,6 +87,14 @@ def test_what_is_not_flatwaters_stays(lab: Lab, storage: Path) -> None:
     assert (folder / "mine").read_text() == "keep"
 
 
+def test_nothing_is_deleted_if_one_holds_what_somebody_put_there(lab: Lab, storage: Path) -> None:
+    mine = storage / "flatwater-servers/snapshots" / SHAPES[1].key / "data/mine"
+    mine.write_text("keep")
+    ran = lab.run("delete", storage, "--all", "--yes", verb="snapshots")
+    assert ran.code == 2 and "flatwater did not make data/mine: nothing is deleted (hint: move it away)" in ran.error
+    assert len(folders(storage)) == 2 and mine.read_text() == "keep"
+
+
 def test_one_that_a_run_uses(lab: Lab, storage: Path) -> None:
     with open_root(storage):
         assert lab.run("list", storage, verb="snapshots").code == 0

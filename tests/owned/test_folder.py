@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -137,6 +138,18 @@ def test_what_is_mounted_in_it_is_not_deleted(
         with pytest.raises(UserError, match=f"something is mounted on .*{re.escape(name)}"):
             DONE[done](folder, "data")
     assert (mine / "content").read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["../mine", "..", ".", "", "data/../../mine", "/tmp"])
+def test_a_ledger_with_a_name_that_leads_elsewhere_is_none(folder: Folder, mine: Path, name: str) -> None:
+    make(folder, "content")
+    folder.close()
+    ledger = json.loads((folder.path / LEDGER).read_text())
+    ledger["entries"][name] = ledger["entries"]["content"]
+    (folder.path / LEDGER).write_text(json.dumps(ledger))
+    with pytest.raises(UserError, match="is damaged"):
+        Folder.open(folder.path, where="storage.path")
+    assert (mine / "content").read_text() == "precious" and (folder.path / "content").exists()
 
 
 def test_what_others_put_into_it_stays_when_all_of_ours_goes(folder: Folder) -> None:

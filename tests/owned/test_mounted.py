@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from lab import FLATWATER
 
 from flatwater.errors import UserError
-from flatwater.experiment import make_experiment
-from flatwater.owned.mounted import require_no_data_directory
+from flatwater.experiment import list_devices, make_experiment, require_runnable
+from flatwater.experiment.storage import KINDS
+from flatwater.owned import Folder
+from flatwater.owned.mounted import require_free_place
 from flatwater.runner.stack.target.opening import open_target
 from flatwater.server.root import open_parts, open_root
 
@@ -38,8 +43,98 @@ def test_nothing_is_made_in_the_data_directory_of_a_server(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+#: A device of each kind that is modelled.
+_DEVICES = {one.kind: one.name for one in list_devices()}
+#: A storage of each kind that has files, at a path.
+STORAGE: dict[str, Callable[[str], dict[str, Any]]] = {
+    kind: lambda path, kind=kind: {  # type: ignore[misc]
+        "kind": kind,
+        "path": path,
+        **({} if kind == "file" else {"device": _DEVICES[kind], "real_time": True}),
+    }
+    for kind in KINDS
+}
+
+
+def _tpcc(storage: dict[str, Any], **tables: Any) -> dict[str, Any]:
+    workload = {"kind": "tpcc", "warehouses": 1, "connections": 2}
+    return {"workload": workload, "database": {"kind": "server"}, "storage": storage, **tables}
+
+
+def _placed(storage: dict[str, Any], beside: Path) -> dict[str, Any]:
+    database = {"kind": "server", "placement": {"redo_log": "array"}, "storages": {"array": storage}}
+    return _tpcc({"kind": "file", "path": str(beside)}, database=database)
+
+
+#: Where the path of a storage can stand in an experiment.
+ROLES: dict[str, Callable[[dict[str, Any], Path], dict[str, Any]]] = {
+    "storage": lambda storage, beside: _tpcc(storage),
+    "files": lambda storage, beside: {
+        "workload": {"kind": "fileio", "mode": "rndrd"},
+        "storage": {"size": "64MiB"} | storage,
+    },
+    "swept": lambda storage, beside: _tpcc(
+        storage | {"path": str(beside)}, sweep={"storage.path": [str(beside), storage["path"]]}
+    ),
+    "cache": lambda storage, beside: _tpcc(
+        {"kind": "file", "path": str(beside), "size": "64MiB"},
+        cache={"kind": "flash", "size": "16MiB", "storage": storage},
+    ),
+    "placed": _placed,
+}
+
+
+def _somebodys(tmp_path: Path) -> dict[str, Path]:
+    """Folders that belong to a server, and to flatwater."""
+    (tmp_path / "data/shop").mkdir(parents=True)
+    (tmp_path / "data/ibdata1").touch()
+    own = Folder.open(tmp_path / "flatwater-servers", where="storage.path")
+    own.make_folder("snapshots")
+    own.close()
+    return {name: tmp_path / name for name in ("data", "data/shop", "flatwater-servers", "flatwater-servers/snapshots")}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_storage_is_taken_in_a_place_of_somebody(kind: str, role: str, tmp_path: Path) -> None:
+    (tmp_path / "beside").mkdir()
+    for place in _somebodys(tmp_path).values():
+        for path in (place, place / ".." / place.name, _link(tmp_path / f"to-{place.name}", place)):
+            experiment = make_experiment(ROLES[role](STORAGE[kind](str(path)), tmp_path / "beside"))
+            with pytest.raises(UserError, match=r"data directory of a database server|(which|that) flatwater made"):
+                require_runnable(experiment)
+
+
+def _link(path: Path, to: Path) -> Path:
+    if not path.is_symlink():
+        path.symlink_to(to)
+    return path
+
+
+@pytest.mark.parametrize("verb", ["emulate", "cache create"])
+def test_no_file_of_a_verb_is_made_in_a_place_of_somebody(verb: str, tmp_path: Path) -> None:
+    (tmp_path / "backing").write_bytes(bytes(1 << 20))
+    for place in _somebodys(tmp_path).values():
+        file = str(place / "new")
+        arguments = {
+            "emulate": ["intel-x25-m", "--file", file, "--mount", str(tmp_path / "mount")],
+            "cache create": [file, str(tmp_path / "backing"), "--name", "db", "--size", "16MiB"],
+        }[verb]
+        ran = subprocess.run([FLATWATER, *verb.split(), *arguments], capture_output=True, text=True, timeout=240)
+        assert ran.returncode == 2 and str(place) in ran.stderr, ran.stderr
+        assert "data directory of a database server" in ran.stderr or "flatwater made" in ran.stderr
+        assert not (place / "new").exists()
+
+
+def test_two_storages_of_files_are_two_directories(tmp_path: Path) -> None:
+    (tmp_path / "beside").mkdir()
+    for path in (tmp_path / "beside", tmp_path / "x/../beside", _link(tmp_path / "to", tmp_path / "beside")):
+        with pytest.raises(UserError, match=r"is the directory of storage\.path, too"):
+            require_runnable(make_experiment(_placed(STORAGE["file"](str(path)), tmp_path / "beside")))
+    require_runnable(make_experiment(_placed(STORAGE["file"](str(tmp_path / "x")), tmp_path / "beside")))
+
+
 def test_a_directory_beside_it_is_taken(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "ibdata1").touch()
+    _somebodys(tmp_path)
     for path in (tmp_path, tmp_path / "other", tmp_path / "not" / "there"):
-        require_no_data_directory(path, "storage.path")
+        require_free_place(path, "storage.path")

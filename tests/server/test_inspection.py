@@ -71,7 +71,19 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: (folder / "snapshot.json").write_text(json.dumps(SHAPE.to_json() | {"files": []})),
         "snapshot.json is missing or damaged",
     ),
+    "a pipe": (lambda folder: _pipe(folder / "snapshot.json"), "snapshot.json is missing or damaged"),
+    "a foreign file": (lambda folder: (folder / "data/mine").touch(), "data/mine was not made by flatwater"),
+    "a foreign link": (
+        lambda folder: (folder / "data/sbtest/there").symlink_to("/tmp"),
+        "data/sbtest/there was not made by flatwater",
+    ),
+    "a foreign file beside": (lambda folder: (folder / "mine").touch(), "mine was not made by flatwater"),
 }
+
+
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
 
 
 @pytest.mark.parametrize("name", DAMAGES)

@@ -194,6 +194,27 @@ def test_snapshots_can_be_removed(root: ServersRoot, shape: Shape) -> None:
             remove_snapshot(root, key)
 
 
+@pytest.mark.parametrize("put", ["data/mine", "data/inner/link", "mine", "snapshot.json"])
+def test_what_somebody_put_into_one_is_not_deleted(root: ServersRoot, shape: Shape, tmp_path: Path, put: str) -> None:
+    loading = open_loading(root, shape)
+    (loading.folder / "data/inner").mkdir(parents=True)
+    (loading.folder / "data/ibdata1").write_bytes(bytes(8192))
+    place = loading.commit().folder / put
+    place.unlink(missing_ok=True)
+    if put.endswith("link"):
+        place.symlink_to(tmp_path, target_is_directory=True)
+    elif put == "snapshot.json":
+        os.mkfifo(place)
+    else:
+        place.write_text("keep")
+    with pytest.raises(UserError, match=f"flatwater did not make {put}: nothing is deleted"):
+        remove_snapshot(root, shape.key)
+    assert os.path.lexists(place) and root.snapshots.holds(shape.key)
+    place.unlink()
+    remove_snapshot(root, shape.key)
+    assert not root.snapshots.holds(shape.key)
+
+
 def test_what_is_not_whole_is_no_snapshot(root: ServersRoot, shape: Shape, tmp_path: Path) -> None:
     folder = _fake(root, shape)
     for damage in (

@@ -15,7 +15,7 @@ from flatwater.cache.identity import differs, identity_of
 from flatwater.cache.locate import identified, located
 from flatwater.cache.state import CacheState, check_name, find_state, lasting_folder, list_names, load_state
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.owned.mounted import require_no_data_directory, require_no_device_folder
+from flatwater.owned.mounted import require_free_place, require_no_device_folder
 from flatwater.place import Place, claim, contents, open_place, overlap, require_space, require_unused
 
 #: Possible sizes of a block: from a sector of today's devices to InnoDB's largest page.
@@ -149,7 +149,7 @@ def _fast_place(wanted: Wanted, backing: Place, undo: ExitStack) -> Place:
 
 def _make_file(wanted: Wanted, fast: Place | None, undo: ExitStack) -> Place:
     require_no_device_folder(wanted.fast, "FAST")
-    require_no_data_directory(wanted.fast, "FAST")
+    require_free_place(wanted.fast, "FAST")
     if wanted.size_bytes is None:
         what = "is empty" if fast is not None else "does not exist"
         raise UserError(f"{wanted.fast} {what}", where="FAST", hint="--size 10GiB makes it so long")

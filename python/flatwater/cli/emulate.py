@@ -59,6 +59,7 @@ def verb(
     from flatwater._engine import Emulator, EngineError
     from flatwater.engine_json import to_json
     from flatwater.errors import FlatwaterError, UserError
+    from flatwater.owned.mounted import require_free_place
     from flatwater.runner.interrupt import watch_signals
     from flatwater.runner.stack.served.mounts import clear_mount_point, require_fuse
     from flatwater.runner.stack.storage.modelled.emulation import Emulation, plan_of_emulation
@@ -86,6 +87,8 @@ def verb(
     require_fuse()
     if file.absolute().parent == mount.absolute():
         raise UserError("BACKING cannot be under the mount that it serves", where="--file", hint="another directory")
+    if not file.exists():
+        require_free_place(file, "--file")
     plan = plan_of_emulation(emulation)
     cleared = clear_mount_point(mount)
     if cleared:

@@ -14,7 +14,8 @@ from flatwater.experiment.cache.flash import DATA
 from flatwater.experiment.database import Server
 from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.experiment import Experiment
-from flatwater.experiment.storage import ModelledStorage
+from flatwater.experiment.storage import FileStorage, ModelledStorage, Storage
+from flatwater.owned.mounted import require_free_place
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,14 @@ class Missing:
 
 
 def require_runnable(experiment: Experiment) -> None:
-    """Raises UserError unless the experiment has a place and a size for its data.
+    """Raises UserError unless the experiment has a place and a size for its data, and each storage a place of its own.
 
     The storage checks, when it opens the place, whether it is writable and flatwater's. A server that is already
     running has its own place.
     """
     for one in find_missing(experiment):
         raise UserError(one.what, where=experiment.name or None, hint=one.hint)
+    _require_own_places(experiment)
 
 
 def find_missing(experiment: Experiment) -> Iterator[Missing]:
@@ -126,6 +128,38 @@ def _of_directories(experiment: Experiment, server: Server) -> Iterator[Missing]
         elif _is_a(stat.S_ISREG, path) or _is_a(stat.S_ISBLK, path):
             what = f"storage.path: {path} is not a directory, which a server needs"
             yield Missing("storage.path", what, "for a block device: a directory of the file system on it")
+
+
+def _require_own_places(experiment: Experiment) -> None:
+    """Every directory of every storage, also of those in a sweep: none is somebody else's, or another's of files."""
+    seen: dict[Path, str] = {}
+    for field, storage in _storages(experiment):
+        if isinstance(storage, ModelledStorage) and not storage.real_time:
+            continue
+        for path in _all_of(experiment, field, storage.path):
+            if path is None or _is_a(stat.S_ISBLK, path) or _is_a(stat.S_ISREG, path):
+                continue
+            try:
+                real = Path(path).resolve()
+            except (OSError, ValueError):
+                continue  # no name of a file: who opens it says why
+            require_free_place(Path(path), field)
+            if isinstance(storage, FileStorage):
+                other = seen.setdefault(real, field)
+                if other != field:
+                    what = f"{path} is the directory of {other}, too: one storage would be shown as two"
+                    raise UserError(what, where=field, hint="another directory, or one storage for both")
+
+
+def _storages(experiment: Experiment) -> Iterator[tuple[str, Storage]]:
+    """The storages that a run stands on, each with the field of its path."""
+    if not (isinstance(experiment.database, Server) and experiment.database.url is not None):
+        yield "storage.path", experiment.storage
+    if isinstance(experiment.cache, FlashCache) and experiment.cache.storage is not None:
+        yield "cache.storage.path", experiment.cache.storage
+    if isinstance(experiment.database, PlacedLayer):
+        for name, other in experiment.database.others.items():
+            yield f"database.storages.{name}.path", other.storage
 
 
 def _all_of(experiment: Experiment, field: str, fixed: Any) -> list[Any]:

@@ -4,6 +4,7 @@ witness.py  recognises a file or a folder that flatwater made, even if another f
 folder.py   a folder of flatwater, held open, with a ledger of the entries that flatwater made in it
 mounted.py  mounts: under a path, and inside a folder, where a deletion would reach them
 writing.py  files that are replaced atomically, under a name that nobody can guess
+reading.py  the records that lie beside what it made
 permit.py   the files that the engine may write to, by their identity: it opens all others read-only
 
 A file that is not provably flatwater's is never written, renamed or deleted. A name that has become a link is not
@@ -13,6 +14,7 @@ followed.
 from flatwater.owned.folder import Folder, create_folder
 from flatwater.owned.mounted import mounted_below
 from flatwater.owned.permit import Identity, Permit
+from flatwater.owned.reading import read_record
 from flatwater.owned.witness import Witness
 from flatwater.owned.writing import (
     FOLDER_FLAGS,
@@ -40,6 +42,7 @@ __all__ = [
     "mounted_below",
     "own_alone",
     "publish",
+    "read_record",
     "require_replaceable",
     "unwritten",
     "write_atomic",

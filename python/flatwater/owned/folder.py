@@ -13,19 +13,25 @@ import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.owned.mounted import mounted_below
+from flatwater.owned.mounted import LEDGER, mounted_below
 from flatwater.owned.witness import Witness
 from flatwater.owned.writing import FOLDER_FLAGS, create_file, publish, random_name, write_atomic_at
 
-LEDGER = "flatwater-owned.json"
 _DIRECTORY = FOLDER_FLAGS | os.O_NOFOLLOW
 #: O_NONBLOCK: an open must not wait for the writer of a FIFO that has the name of a file.
 _FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+def _own_name(name: str) -> str:
+    """A name in the folder itself. Errors: ValueError for one that leads elsewhere, which only somebody else wrote."""
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise ValueError(name)
+    return name
 
 
 class Ledger(BaseModel):
@@ -35,7 +41,7 @@ class Ledger(BaseModel):
     kind: Literal["flatwater-owned"] = "flatwater-owned"
     version: Literal[1] = 1
     folder: Witness
-    entries: dict[str, Witness] = Field(default_factory=dict)
+    entries: dict[Annotated[str, AfterValidator(_own_name)], Witness] = Field(default_factory=dict)
 
 
 class Folder:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 
+#: In each folder that flatwater made below a path of the user's: what it made in it (`Folder`).
+LEDGER = "flatwater-owned.json"
 #: The list of mounts of this process, and the field of the mount point in its lines (proc(5)).
 _MOUNTS, _PLACE = Path("/proc/self/mountinfo"), 4
 #: What lies in a data directory, whatever the server: the system tablespace, the redo log (MySQL since 8.0.30), and
@@ -84,6 +86,20 @@ def read_mounts() -> list[dict[str, str]]:
             }
         )
     return mounts
+
+
+def require_free_place(path: Path, where: str) -> None:
+    """Refuses a place of the user's for new files that belongs to somebody: the data directory of a database server, or
+    a folder that flatwater made, in which it would later delete them.
+
+    Errors: UserError.
+    """
+    require_no_data_directory(path, where)
+    real = path.resolve()
+    for folder in (real, *real.parents):
+        if (folder / LEDGER).is_file():
+            what = "is a folder that flatwater made" if folder == real else f"lies in {folder}, which flatwater made"
+            raise UserError(f"{path} {what}", where=where, hint="give a directory outside of it")
 
 
 def require_no_data_directory(path: Path, where: str) -> None:

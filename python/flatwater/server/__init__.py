@@ -24,6 +24,7 @@ from flatwater.server.snapshot import (
     list_snapshots,
     open_loading,
     remove_snapshot,
+    require_no_strangers,
 )
 from flatwater.server.translate import split, translate
 
@@ -61,6 +62,7 @@ __all__ = [
     "open_parts",
     "open_root",
     "remove_snapshot",
+    "require_no_strangers",
     "server_of",
     "shaping",
     "snapshot_fault",

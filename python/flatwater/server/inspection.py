@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.owned import Folder
+from flatwater.owned import Folder, read_record
 from flatwater.server.copying import tree_bytes
 from flatwater.server.pages import is_data_file, page_fault
 from flatwater.server.root import NAME
-from flatwater.server.snapshot import RECORD, STATE, Shape, Snapshot, read_snapshot
+from flatwater.server.snapshot import RECORD, STATE, Shape, Snapshot, read_snapshot, strangers
 
 State = Literal["sound", "damaged", "unfinished", "not flatwater's"]
 #: A file that every data directory of InnoDB has.
@@ -47,8 +46,7 @@ def inspect_snapshots(storage: Path, *, pages: bool = False, only: Sequence[str]
     """Every snapshot below a storage directory, and every load that was cut short, by key.
 
     `pages` reads the data files whole (of those with the keys `only`, if there are any); else only their lengths are
-    compared. Errors: UserError if there is no such
-    directory, or flatwater has no folder in it.
+    compared. Errors: UserError if there is no such directory, or flatwater has no folder in it.
     """
     if not storage.is_dir():
         raise UserError("no such directory", where=str(storage), hint="give the storage.path of the experiment")
@@ -99,16 +97,14 @@ def _faults(folder: Path, snapshot: Snapshot | None, *, pages: bool) -> list[str
         return ["its data directory is missing"]
     found = [] if snapshot is not None else [f"{RECORD} is missing or damaged"]
     found += _length_faults(folder)
+    found += [f"{path} was not made by flatwater: move it away" for path in strangers(folder)]
     return found or (_page_faults(folder / "data") if pages else [])
 
 
 def _length_faults(folder: Path) -> list[str]:
     """Files that are missing, or have another length than when the snapshot was made."""
     data = folder / "data"
-    try:
-        recorded = json.loads((folder / RECORD).read_text()).get("files", {})
-    except (OSError, ValueError, AttributeError):
-        recorded = {}
+    recorded = read_record(folder / RECORD).get("files", {})
     if not isinstance(recorded, dict):
         return [f"{RECORD} is missing or damaged"]
     expected = {name: size for name, size in recorded.items() if isinstance(size, int)}

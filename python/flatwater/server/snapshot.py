@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.owned import Folder, write_atomic
+from flatwater.owned import Folder, is_random_name, read_record, write_atomic
 from flatwater.server.binary import Binary
 from flatwater.server.copying import (
     Copied,
@@ -36,6 +37,8 @@ RECORD = "snapshot.json"
 #: Beside the data: the boot in which an unfinished one was begun.
 STATE = "loading.json"
 _KEY_CHARACTERS = 16
+#: How many files of somebody else a message names.
+_NAMED = 3
 
 # Files that a copy must not have, because they belong to one server or make a copy start warm: the list of pages to
 # load into the buffer pool, the UUID, the process ID, temporary tables, the log of two-phase commits.
@@ -130,8 +133,7 @@ class Snapshot:
 
     def tables(self) -> list[JsonValue]:
         """What `Loading.commit` was given of its tables; empty for one that an older flatwater made."""
-        found = _json(self.folder / RECORD)
-        tables = found.get("tables") if isinstance(found, dict) else None
+        tables = read_record(self.folder / RECORD).get("tables")
         return tables if isinstance(tables, list) else []
 
     def copy_to(
@@ -218,7 +220,7 @@ def open_loading(root: ServersRoot, shape: Shape) -> Loading:
     if root.loading.holds(shape.key):
         # `Instance.initialise` deletes its log when it has finished.
         made = (folder / "data" / "ibdata1").exists() and not (folder / INITIALISE_LOG).exists()
-        if made and _json(folder / STATE) == state:
+        if made and read_record(folder / STATE) == state:
             return Loading(shape, folder, resumed=True, root=root)
         root.loading.remove(shape.key)
     root.loading.make_folder(shape.key)
@@ -242,17 +244,52 @@ def list_snapshots(storage: Path) -> list[Snapshot]:
 
 
 def remove_snapshot(root: ServersRoot, key: str) -> None:
-    """Deletes a snapshot, or an unfinished one. Errors: UserError if there is neither."""
+    """Deletes a snapshot, or an unfinished one.
+
+    Errors: UserError if there is neither, or if somebody else put something into it.
+    """
     known = [
         folder for folder in (root.snapshots, root.loading) if re.fullmatch(r"[0-9a-f]+", key) and folder.holds(key)
     ]
     if not known:
         raise UserError(f"there is no snapshot {key!r} in {root.path}")
+    if root.snapshots in known:
+        require_no_strangers(root.snapshots.path_of(key))
     for folder in known:
         # The record is deleted first: after an interrupted deletion, the rest is not taken for a snapshot.
         with suppress(OSError):
             (folder.path_of(key) / RECORD).unlink()
         folder.remove(key)
+
+
+def strangers(folder: Path) -> list[str]:
+    """What somebody else put into the folder of a snapshot, by paths below it; nothing where that cannot be known.
+
+    No server runs in a snapshot, so its files are those that it was made with.
+    """
+    record = folder / RECORD
+    if os.path.lexists(record) and (record.is_symlink() or not record.is_file()):
+        return [RECORD]
+    made = read_record(record).get("files")
+    if not isinstance(made, dict):
+        return []
+    own = {RECORD, "error.log", *(f"data/{name}" for name in made)}
+    found = []
+    for top, folders, names in os.walk(folder):
+        here = Path(top)
+        others = [*names, *(name for name in folders if (here / name).is_symlink())]
+        paths = [str((here / name).relative_to(folder)) for name in others if not is_random_name(name)]
+        found += [path for path in paths if path not in own]
+    return sorted(found)
+
+
+def require_no_strangers(folder: Path) -> None:
+    """Errors: UserError if a deletion of the snapshot in this folder would destroy what flatwater did not make."""
+    strange = strangers(folder)
+    if strange:
+        named = f"{', '.join(strange[:_NAMED])}{' and others' if len(strange) > _NAMED else ''}"
+        what = f"flatwater did not make {named}: nothing is deleted"
+        raise UserError(what, where=str(folder), hint="move it away")
 
 
 def _lengths(data: Path) -> dict[str, int]:
@@ -266,18 +303,11 @@ def _lengths(data: Path) -> dict[str, int]:
 
 def read_snapshot(folder: Path) -> Snapshot | None:
     """The snapshot in a folder; None if it has no description, or no data."""
-    found = _json(folder / RECORD)
-    if not isinstance(found, dict) or not (folder / "data").is_dir():
+    found = read_record(folder / RECORD)
+    if not (folder / "data").is_dir():
         return None
     try:
         shape = Shape.from_json(found)
     except (KeyError, TypeError, ValueError):
         return None
     return Snapshot(shape, folder) if shape.key == folder.name else None
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        return None

@@ -50,7 +50,7 @@ def verb(
     It tells what it would destroy, and asks. What flatwater did not make is never touched.
     """
     from flatwater.errors import UserError
-    from flatwater.server import inspect_snapshots, open_root, remove_snapshot, storage_of
+    from flatwater.server import inspect_snapshots, open_root, remove_snapshot, require_no_strangers, storage_of
 
     place = storage_of(storage)
     if [bool(keys), damaged, everything].count(True) != 1:
@@ -61,6 +61,8 @@ def verb(
     if foreign and keys:
         raise UserError(foreign[0].faults[0], where=foreign[0].key)
     chosen = [one for one in chosen if one not in foreign]
+    for one in chosen:
+        require_no_strangers(one.folder)
     if not chosen:
         _say("nothing to delete", [], as_json)
         return

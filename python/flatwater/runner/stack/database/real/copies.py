@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from flatwater.errors import FlatwaterError
-from flatwater.owned import write_atomic
+from flatwater.owned import read_record, write_atomic
 from flatwater.server import Binary, Root
 
 #: The file beside a data directory that names its cell.
@@ -68,7 +67,7 @@ def keep_token(folder: Path, token: str, server: str = "") -> None:
 
 def kept_token(folder: Path) -> tuple[str, str]:
     """The texts that `keep_token` wrote; empty if it wrote none."""
-    record = _json(folder / SERVERS)
+    record = read_record(folder / SERVERS)
     token, server = record.get("token"), record.get("server")
     return (token if isinstance(token, str) else ""), (server if isinstance(server, str) else "")
 
@@ -83,7 +82,7 @@ def write_copy(folder: Path, copy: Copy) -> None:
 
 def read_copy(folder: Path) -> Copy | None:
     """The record in a server's folder; None if the folder has no complete data directory."""
-    record = _json(folder / COPY)
+    record = read_record(folder / COPY)
     try:
         copy = Copy(**record)
     except TypeError:
@@ -140,11 +139,3 @@ def _why_needed(copy: Copy) -> str | None:
     except OSError as error:
         return f"it is of {result}, which cannot be read ({error.strerror})"
     return f"a resumed run of {result} goes on with it"
-
-
-def _json(path: Path) -> Mapping[str, Any]:
-    try:
-        record = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) else {}

@@ -23,7 +23,7 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import print_size
 from flatwater.experiment.device import Device, Initial, Use
 from flatwater.owned import FOLDER_FLAGS, Permit, Witness, create_file, publish, write_atomic
-from flatwater.owned.mounted import require_no_data_directory, require_no_device_folder
+from flatwater.owned.mounted import require_no_device_folder
 from flatwater.place import look_at, require_unused
 from flatwater.plan.device import write_device
 from flatwater.plan.emulation import EmulatedDevice
@@ -251,7 +251,6 @@ def _check_backing(emulation: Emulation, size: int) -> SidecarFile | None:
             what = f"{backing} does not exist, and neither does its directory"
             raise UserError(what, where=where, hint=f"mkdir -p {backing.parent}") from None
         require_no_device_folder(backing, where)
-        require_no_data_directory(backing, where)
         _require_no_other(emulation)
         return None
     except OSError as error:
