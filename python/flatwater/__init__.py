@@ -6,13 +6,7 @@ is first used: the program, which imports this file too, starts fast. `__init__.
 
 import sys as _sys
 from importlib import import_module as _import_module
-from importlib import metadata as _metadata
 from types import ModuleType as _ModuleType
-
-try:
-    __version__ = _metadata.version("flatwater")
-except _metadata.PackageNotFoundError:  # run from a source tree that was never installed
-    __version__ = "0+source"
 
 #: What `import flatwater` gives, and the module that has it. Modules are named as text: rooms below import this file.
 _FROM = {
@@ -55,11 +49,23 @@ _sys.modules[__name__].__class__ = _Door
 
 
 def __getattr__(name: str) -> object:
-    if name not in _FROM:
+    if name == "__version__":
+        found: object = _version()
+    elif name in _FROM:
+        found = getattr(_import_module(_FROM[name]), name)
+    else:
         raise AttributeError(f"module 'flatwater' has no attribute {name!r}")
-    found = getattr(_import_module(_FROM[name]), name)
     globals()[name] = found
     return found
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("flatwater")
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        return "0+source"
 
 
 def __dir__() -> list[str]:

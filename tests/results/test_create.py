@@ -9,6 +9,7 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.results import create_result
 from flatwater.results.create import make_folders, undo
+from flatwater.results.lock import run_alone
 from flatwater.results.schema import CellPlan, Manifest
 
 MANIFEST = Manifest(
@@ -33,7 +34,19 @@ def test_refuses_what_it_cannot_write(tmp_path: Path) -> None:
     for place in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / ("x" * 300), whole):
         with pytest.raises(UserError, match=str(place)):
             create_result(place, MANIFEST, "", {})
+        with pytest.raises(UserError, match=r"\(hint: "):
+            create_result(place, MANIFEST, "", {})
     assert {path.name for path in tmp_path.iterdir()} == {"file", "whole"}
+
+
+@pytest.mark.parametrize("status", ["running", "complete"])
+def test_what_can_be_done_about_a_result_in_the_way(tmp_path: Path, status: str) -> None:
+    out = create_result(tmp_path / "out", MANIFEST.model_copy(update={"status": status}), "", {}).path
+    with pytest.raises(UserError) as told:
+        create_result(out, MANIFEST, "", {})
+    assert ("to go on: flatwater resume" in str(told.value)) == (status == "running")
+    with run_alone(out), pytest.raises(UserError, match=r"runs it already .*choose another --out, or to follow it"):
+        create_result(out, MANIFEST, "", {})
 
 
 def test_what_a_kill_left_half_made_is_taken_over(tmp_path: Path) -> None:

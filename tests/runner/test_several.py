@@ -150,7 +150,7 @@ def test_what_is_no_folder_of_experiments_is_one_line(lab: Lab) -> None:
         ((lab.folder / "nowhere", "--all"), "no such file"),
         ((folder / "real.toml", "--all"), "nothing to run: real uses real storage, and needs storage.path"),
         ((folder, folder / "two.toml", "--all"), "two experiments are called two"),
-        ((folder, "--all", "--out", out), "the folder exists and is not empty"),
+        ((folder, "--all", "--out", out), "the result folder exists and is not empty"),
         ((folder, "--all", "--out", folder / "notes.md"), "this is a file, and no folder"),
         ((folder, "--all", "--resume"), "which result?"),
         ((folder, "--all", "--on", "tcp://localhost:8786"), "--all runs on this machine only"),

@@ -131,6 +131,18 @@ def test_a_server_that_is_killed_ends_the_measurement() -> None:
     assert find_shortfall(make_experiment(restarted)) is None
 
 
+def test_of_a_server_that_is_watched_it_names_the_option() -> None:
+    shortfall = find_shortfall(
+        make_experiment(
+            {
+                "workload": {"kind": "observed", "duration_s": 3},
+                "database": {"kind": "server", "url": "mysql://root@127.0.0.1:1"},
+            }
+        )
+    )
+    assert shortfall is not None and "--for 10s or more" in shortfall.text and "workload." not in shortfall.text
+
+
 def test_a_trace_that_is_over_ends_it_too(tmp_path: Path) -> None:
     trace = tmp_path / "t.iolog"
     entries = "".join(f"{1000 * number} f read {4096 * number} 4096\n" for number in range(5))

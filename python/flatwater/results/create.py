@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.owned import is_random_name, write_atomic
+from flatwater.owned import is_random_name, read_record, unwritten, write_atomic
 from flatwater.results.collection import INDEX
 from flatwater.results.facts import MachineFacts
+from flatwater.results.lock import require_not_run
 from flatwater.results.opening import open_result
 from flatwater.results.result import Result
 from flatwater.results.schema import Manifest
@@ -47,11 +48,7 @@ def create_result(
         if is_unmeasured(path):
             clear_unmeasured(path)
         elif path.exists() and not exist_ok and not _is_half_made(path, experiment_toml):
-            raise UserError(
-                "the result folder exists and is not empty" if path.is_dir() else "this is a file, and no folder",
-                where=str(path),
-                hint="choose another --out" + (f", or to go on: {resume_command(path)}" if _is_result(path) else ""),
-            )
+            raise in_the_way(path)
         made += make_folders(path / "cells")
         # The manifest comes last: a folder with a manifest is a result.
         texts = {
@@ -66,14 +63,29 @@ def create_result(
             write_atomic(path / name, text)
     except OSError as error:
         undo(made)
-        what = f"cannot write the result folder: {error.strerror}"
-        kind = FlatwaterError if error.errno in FULL else UserError
-        raise kind(what, where=str(path), hint="make room there" if kind is FlatwaterError else None) from None
+        raise unwritten_result(error, path) from None
     return open_result(path)
 
 
-def _is_result(path: Path) -> bool:
-    return exists(path / "flatwater.json") or exists(path / INDEX)
+def in_the_way(path: Path) -> UserError:
+    """The error for what is where a new result should be: whose it is, and what can be done."""
+    another = "choose another --out"
+    if not path.is_dir():
+        return UserError("this is a file, and no folder", where=str(path), hint=another)
+    try:
+        require_not_run(path)
+    except UserError as error:
+        return UserError(error.what, where=error.where, hint=f"{another}, or {error.hint}")
+    what, manifest = "the result folder exists and is not empty", read_record(path / "flatwater.json")
+    if manifest.get("status") != "complete" and (manifest or exists(path / INDEX)):
+        another += f", or to go on: {resume_command(path)}"
+    return UserError(what, where=str(path), hint=another)
+
+
+def unwritten_result(error: OSError, path: Path) -> FlatwaterError:
+    """The error for a result folder that could not be written: the run failed if the disk did, else the path is bad."""
+    told = unwritten("cannot write the result folder", error, str(path))
+    return FlatwaterError(told.what, where=told.where, hint=told.hint) if error.errno in FULL else told
 
 
 def _is_half_made(path: Path, experiment_toml: str) -> bool:

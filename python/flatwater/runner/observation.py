@@ -21,6 +21,8 @@ from flatwater.server import ask, describe, in_url, named_by_url
 
 #: The name of the experiment.
 NAME = "observed"
+#: Fields of the experiment: the option that sets each, and what it takes.
+_OPTIONS = {"workload.duration_s": ("--for", "30s, 10m, 24h"), "workload.unit": ("--unit", "tps or qps")}
 
 
 def plan_observation(url: str, duration_s: float, unit: str | None = None, *, samples: bool = False) -> Experiment:
@@ -59,8 +61,9 @@ def _experiment(url: str, duration_s: float, unit: str, title: str = "", *, samp
         experiment = make_experiment(tables)
     except ProblemsError as error:
         problem = error.problems[0]
-        where = {"workload.duration_s": "--for", "workload.unit": "--unit"}
-        raise UserError(problem.what, where=where.get(problem.field, problem.field), hint=problem.hint) from None
+        # There is no file: the field is an option, and so is what can be done.
+        where, hint = _OPTIONS.get(problem.field, (problem.field, problem.hint))
+        raise UserError(problem.what, where=where, hint=hint) from None
     require_runnable(experiment)
     return experiment
 

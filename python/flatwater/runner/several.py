@@ -22,7 +22,7 @@ from flatwater.owned import write_atomic
 from flatwater.probe import describe_machine
 from flatwater.results import CellSummary, Result, results_in
 from flatwater.results.collection import INDEX
-from flatwater.results.create import FULL, make_folders, undo
+from flatwater.results.create import in_the_way, make_folders, undo, unwritten_result
 from flatwater.results.lock import run_alone
 from flatwater.results.schema import SCHEMA_VERSION, CellStatus
 from flatwater.results.started import STARTED, UPLOAD, Started, resume_command
@@ -143,9 +143,7 @@ def _claim(collection: Collection, out: Path, jobs: int | None, *, resume: bool)
     made: list[Path] = []
     try:
         if out.exists() and (not out.is_dir() or any(entry.name != UPLOAD for entry in out.iterdir())):
-            what = "the folder exists and is not empty" if out.is_dir() else "this is a file, and no folder"
-            hint = f"choose another --out, or finish what a killed run left: {resume_command(out)}"
-            raise UserError(what, where=str(out), hint=hint)
+            raise in_the_way(out)
         made += make_folders(out)
         index = {
             "schema_version": SCHEMA_VERSION,
@@ -161,7 +159,4 @@ def _claim(collection: Collection, out: Path, jobs: int | None, *, resume: bool)
             write_atomic(out / name, text)
     except OSError as error:
         undo(made)
-        if error.errno in FULL:
-            what = f"cannot write the folder: {error.strerror}"
-            raise FlatwaterError(what, where=str(out), hint="make room there") from None
-        raise UserError(f"cannot write the folder: {error.strerror}", where=str(out)) from None
+        raise unwritten_result(error, out) from None

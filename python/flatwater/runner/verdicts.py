@@ -121,6 +121,8 @@ def _explain(cell: Experiment) -> tuple[str, str]:
     why = f"{samples} {rounds}{'is' if count == 1 else 'are'} measured, and it takes {SAMPLES_MIN}"
     if measured_s >= SAMPLES_MIN * interval_s:
         return f"{why}; the workload ends before its time", "a longer trace (workload.repeat), or a later fault"
+    if workload.kind == "observed":
+        return why, f"observe it for longer: --for {least_s:g}s or more"
     shorter_s = math.floor(measured_s / SAMPLES_MIN * 10 + 1e-9) / 10
     other = f", or record.interval_s = {shorter_s:g}" if shorter_s >= 0.1 else ""
     return why, f"workload.{field} = {least_s:g} or more{other}"

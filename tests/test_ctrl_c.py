@@ -1,0 +1,60 @@
+"""Ctrl-C at any moment of a short command is one line: while modules are imported, while models are built, at its end.
+
+The moment is the n-th call of a Python function, so that each can be met again; n is drawn, and a failure names it.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import pytest
+
+#: Runs the program and sends it SIGINT in its n-th call; n = 0: not at all, and it writes how many there were.
+PROGRAM = """
+import os, signal, sys
+at, calls, pid = int(sys.argv.pop(1)), 0, os.getpid()
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def count(frame, event, argument):
+    global calls
+    if event == "call":
+        calls += 1
+        if calls == at:
+            sys.setprofile(None)
+            os.kill(pid, signal.SIGINT)
+from flatwater.__main__ import main
+sys.setprofile(count)
+try:
+    main()
+finally:
+    sys.setprofile(None)
+    if not at:
+        print(calls)
+"""
+VERBS = {
+    "check": ["check", "demo", "--set", "storage.path=/tmp"],
+    "list": ["list"],
+    "snapshots": ["snapshots", "list", "/"],
+}
+#: The first call that is neither `main` nor the making of its handler.
+FIRST = 3
+MOMENTS = 12
+
+
+def _start(verb: str, at: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", PROGRAM, str(at), *VERBS[verb]]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_ctrl_c_at_any_moment_is_one_line(verb: str) -> None:
+    calls = int(_start(verb, 0).stdout.split()[-1])
+    assert calls > 10_000, "the program did little"
+    seed = random.randrange(2**32)
+    moments = random.Random(seed)
+    for at in [FIRST, 100, *(moments.randrange(FIRST, calls) for _ in range(MOMENTS))]:
+        ran = _start(verb, at)
+        told = f"call {at} of {calls} (seed {seed}): {ran.returncode} {ran.stderr[-2000:]}"
+        assert ran.returncode == 130, told
+        assert ran.stderr == "error: interrupted\n", told
