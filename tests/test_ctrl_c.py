@@ -58,3 +58,26 @@ def test_ctrl_c_at_any_moment_is_one_line(verb: str) -> None:
         told = f"call {at} of {calls} (seed {seed}): {ran.returncode} {ran.stderr[-2000:]}"
         assert ran.returncode == 130, told
         assert ran.stderr == "error: interrupted\n", told
+
+
+FINALISER = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Ends:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        sum(range(1000))
+import flatwater.__main__, flatwater.cli
+class Waits:
+    def __call__(self):
+        Ends()
+        while True:
+            pass
+flatwater.cli.main = Waits()
+flatwater.__main__.main()
+"""
+
+
+def test_ctrl_c_is_not_lost_in_a_finaliser() -> None:
+    ran = subprocess.run([sys.executable, "-c", FINALISER], capture_output=True, text=True, timeout=240)
+    assert (ran.returncode, ran.stderr) == (130, "error: interrupted\n")

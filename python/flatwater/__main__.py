@@ -6,12 +6,21 @@ meanwhile must not end in a traceback.
 
 from __future__ import annotations
 
+import _thread
+import os
 import signal
 import sys
+import time
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 #: What a shell says of a program that Ctrl-C ended: 128 and the number of the signal.
 _INTERRUPTED = 128 + signal.SIGINT
+#: How long a callback that cannot raise has to end, before the signal comes again.
+_AGAIN_S = 0.01
 
 
 class _CtrlC:
@@ -24,6 +33,18 @@ class _CtrlC:
         self.came = True
         raise KeyboardInterrupt
 
+    def unraisable(self, lost: UnraisableHookArgs) -> None:
+        """Python calls this where an exception cannot go on (a finaliser, a callback of a weak reference)."""
+        if isinstance(lost.exc_value, KeyboardInterrupt):
+            _thread.start_new_thread(_send_again, ())
+        else:
+            sys.__unraisablehook__(lost)
+
+
+def _send_again() -> None:
+    time.sleep(_AGAIN_S)
+    os.kill(os.getpid(), signal.SIGINT)
+
 
 def main() -> None:
     """Runs the command line, and exits with its code."""
@@ -32,6 +53,7 @@ def main() -> None:
         # Whoever started it with Ctrl-C ignored (nohup, `&` in a script) means it.
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, ctrl_c)
+            sys.unraisablehook = ctrl_c.unraisable
         from flatwater.cli import main as run
 
         run()

@@ -111,9 +111,15 @@ fn names(presented: &[String]) -> String {
     if presented.is_empty() {
         return "it has no subjectAltName (a CN alone names no host)".to_owned();
     }
-    let first: Vec<String> = presented.iter().take(TOLD_NAMES_MAX).map(|name| told(name)).collect();
+    let first: Vec<String> = presented.iter().take(TOLD_NAMES_MAX).map(|name| told(plain(name))).collect();
     let more = if presented.len() > first.len() { " and more" } else { "" };
     format!("it names {}{more}", first.join(", "))
+}
+
+/// The name itself: the library presents `DnsName("db1")` and `IpAddress(10.0.0.1)`.
+fn plain(presented: &str) -> &str {
+    let within = presented.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    within.unwrap_or(presented).trim_matches('"')
 }
 
 fn is_of_certificates(alert: AlertDescription) -> bool {
