@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import synthetic
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.report import drawing_process, export_images
-from flatwater.report.images import find_browser
+from flatwater.report.figure import Figure
+from flatwater.report.images import export_figure, find_browser
 from flatwater.results import open_result
 
 
@@ -154,3 +156,15 @@ def _is_zombie(one: psutil.Process) -> bool:
         return one.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+@pytest.mark.usefixtures("_browser")
+@pytest.mark.parametrize("entries", [2, 4, 12])
+def test_a_legend_of_several_rows_stays_below_the_title(tmp_path: Path, entries: int) -> None:
+    names = [f"device {number} of the array, what it wrote" for number in range(entries)]
+    data = [{"type": "scatter", "x": [0, 1], "y": [0, number], "name": name} for number, name in enumerate(names)]
+    drawn = export_figure(Figure("many", "Title", "about", data, {"showlegend": True}), tmp_path, "svg").read_text()
+    title = re.search(r'class="gtitle"[^>]* y="([\d.]+)"', drawn)
+    legend = re.search(r'class="legend"[^>]*translate\([\d.]+, ?([-\d.]+)\)', drawn)
+    assert title is not None and legend is not None, drawn[:2000]
+    assert float(legend[1]) > float(title[1])

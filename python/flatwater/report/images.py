@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shutil
 import struct
@@ -25,6 +26,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 #: Pixels of a chart before the scale; a scale of 2 is sharp in print.
 WIDTH, SCALE = 1200, 2
 
+#: Pixels of a legend: of a row, of an entry without its name, and of a character of it, with the font of `LEGEND`.
+_ROW_PX, _KEY_PX, _CHARACTER_PX = 19, 45, 6.5
 #: The mark in the head of every image.
 SIGNATURE = "drawn by flatwater"
 #: A PNG's signature, and the end of its header chunk (PNG specification, 5.2 and 11.2.2).
@@ -137,11 +140,26 @@ def _require_whole(path: Path, image: Format) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
+def _legend_rows(figure: Figure) -> int:
+    """Rows of the legend that is below the title. plotly gives each entry the room of the widest."""
+    names = [str(trace.get("name") or "") for trace in figure.data if _in_first_legend(trace)]
+    if len(names) < 2:
+        return 1
+    margin = TEMPLATE["layout"]["margin"]
+    entry_px = _KEY_PX + _CHARACTER_PX * max(map(len, names))
+    return math.ceil(len(names) / max(1, int((WIDTH - margin["l"] - margin["r"]) / entry_px)))
+
+
+def _in_first_legend(trace: Json) -> bool:
+    return trace.get("showlegend", True) is True and trace.get("legend", "legend") == "legend"
+
+
 def _order(wanted: _Wanted, path: Path, image: Format) -> Json:
     figure = wanted.figure
+    legend_px = _ROW_PX * (_legend_rows(figure) - 1)
     # On the page the title is above the chart; an image file needs its own.
     title = {"text": plain(figure.title), "x": 0.01, "y": 0.985, "yanchor": "top", "font": {"size": 15}}
-    margin = {**TEMPLATE["layout"]["margin"], "t": 64}
+    margin = {**TEMPLATE["layout"]["margin"], "t": 64 + legend_px}
     layout = {**figure.layout, "template": TEMPLATE, "title": title, "margin": margin}
     return {
         "fig": {"data": figure.data, "layout": layout},
@@ -149,7 +167,7 @@ def _order(wanted: _Wanted, path: Path, image: Format) -> Json:
         "opts": {
             "format": image,
             "width": WIDTH,
-            "height": figure.height + 30,
+            "height": figure.height + 30 + legend_px,
             "scale": SCALE if image == "png" else 1,
         },
     }
