@@ -17,6 +17,7 @@ from flatwater.results.importers.assemble import Options
 from flatwater.results.importers.folder import FileReport, Found, is_sampled, read_folder
 from flatwater.results.importers.imported import ImportedCell, Importer, read_head
 from flatwater.results.importers.keeping import Analyse, keep
+from flatwater.results.importers.settling import parts_of, read_part
 
 FORMATS: tuple[Importer, ...] = (fio_json, fio_log, sysbench, tpcc, hammerdb)
 NAMES = [importer.NAME for importer in FORMATS]
@@ -50,7 +51,7 @@ def read_files(paths: list[Path], name: str = "auto") -> list[ImportedCell]:
         # A log that a JSON file names belongs to that run, and is no run of its own.
         used = {path.resolve() for cell in cells for path in cell.used}
         group = [path for path in groups.get(importer.NAME, []) if path.resolve() not in used]
-        cells += importer.read(group) if group else []
+        cells += [cell for part in parts_of(importer, group) for cell in read_part(importer, part)]
     return cells
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flatwater.results.importers.claims import Claims, Granted
 from flatwater.results.importers.clocks import Placed, Timeline
 from flatwater.results.importers.imported import ImportedCell, Interval
-from flatwater.results.importers.samplers import Recording, Sample
+from flatwater.results.importers.samplers import Recording
+from flatwater.results.importers.spans import is_damage
 
 #: Devices that are no drives: disks in memory and in files, CDs, floppies. A volume may be called `srvdata`.
 _NO_DRIVE = re.compile(r"(?:loop|ram|zram|sr|scd|fd)\d+(?:p\d+)?")
@@ -75,7 +76,7 @@ def add(
 
 def _placed(timeline: Timeline, path: Path, recording: Recording) -> _Beside:
     # A line of throughput of its own would be a second one; how many a server counted stays.
-    own = [Sample(one.at_s, _without_line(one.metrics)) for one in recording.samples]
+    own = [replace(one, metrics=_without_line(one.metrics)) for one in recording.samples]
     devices = {name: timeline.place(recording, samples) for name, samples in recording.devices.items()}
     return _Beside(path, recording, timeline.place(recording, own), devices)
 
@@ -108,6 +109,8 @@ def _take(made: Assembled, one: _Beside, device: str | None, claims: Claims, ass
     reasons = _reasons(made.cell, path, program_of(recording), grants)
     if texts:
         made.taken[path] = "; ".join([*texts, *reasons, *recording.notes])
+        damage = [f"{path.name}: {note}" for note in recording.notes if is_damage(note)]
+        made.cell.warnings += [text for text in damage if text not in made.cell.warnings]
     elif path not in made.taken:
         if not reasons and recording.devices and of_device is None:
             reasons = [_without_device(recording, device)]

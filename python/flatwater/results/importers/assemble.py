@@ -11,8 +11,9 @@ from flatwater.results.importers.claims import Claims
 from flatwater.results.importers.clocks import Timeline, find_zone, first_s
 from flatwater.results.importers.hammerdb import NO_LENGTH, NO_SERIES
 from flatwater.results.importers.imported import ImportedCell, Interval
-from flatwater.results.importers.samplers import Recording, Sample
-from flatwater.results.importers.samplers.sampler import GAP_TIMES, usual_interval
+from flatwater.results.importers.samplers import Recording
+from flatwater.results.importers.settling import done_in, settle
+from flatwater.results.importers.spans import GAP_TIMES, is_damage, usual_interval
 from flatwater.results.schema import Phase
 
 #: A series that is longer than the test by this share of the ramp-up has that in it.
@@ -38,7 +39,7 @@ def assemble(cell: ImportedCell, recordings: Mapping[Path, Recording], options: 
     made = Assembled(cell)
     line = _line_of(recordings) if cell.totals_only is not None else None
     if line is not None:
-        _give_line(cell, recordings[line], options)
+        _give_line(cell, line, recordings[line], options)
         made.taken[line] = f"the line of the run, in {cell.unit}"
     _add(made, recordings, line, options)
     return made
@@ -53,7 +54,7 @@ def from_recordings(recordings: Mapping[Path, Recording], options: Options) -> A
     if line is not None:
         cell = ImportedCell(label=line.stem, unit="", intervals=[], interval_s=1.0)
         cell.layers = {"workload": "real", "database": "real"}
-        _give_line(cell, recordings[line], options)
+        _give_line(cell, line, recordings[line], options)
         what = f"the line of the run, in {cell.unit}"
     else:
         line = max((path for path in recordings if recordings[path].devices), default=None, key=_count_in(recordings))
@@ -61,7 +62,7 @@ def from_recordings(recordings: Mapping[Path, Recording], options: Options) -> A
             return None
         # The same device is taken of the other recordings.
         options = replace(options, device=options.device or busiest_of(recordings[line]))
-        cell = _of_device(name, recordings[line], options)
+        cell = _of_device(name, line, recordings[line], options)
         what = "the line of the run: requests of its device"
     if not cell.intervals:
         return None
@@ -92,11 +93,11 @@ def _line_of(recordings: Mapping[Path, Recording]) -> Path | None:
     return min(having, key=lambda pair: _UNITS.index(pair[1].unit), default=(None, None))[0]
 
 
-def _give_line(cell: ImportedCell, recording: Recording, options: Options) -> None:
+def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Options) -> None:
     """Makes the samples of a recording the line of a run, without a ramp-up."""
     scale = (options.every_s or 1.0) if recording.clock == "none" and not recording.interval_s else 1.0
     zone_s = (options.zone_s or 0.0) if recording.clock == "local" else 0.0
-    samples = [Sample(one.at_s * scale - zone_s, one.metrics) for one in recording.samples]
+    samples = [replace(one, at_s=one.at_s * scale - zone_s) for one in recording.samples]
     usual = usual_interval([one.at_s for one in samples]) or 1.0
     began = samples[0].at_s - usual
     length_s = cell.totals_only.length_s if cell.totals_only is not None else 0.0
@@ -111,28 +112,27 @@ def _give_line(cell: ImportedCell, recording: Recording, options: Options) -> No
     for sample in samples:
         at_s = sample.at_s - began
         start_s = last if at_s - last <= GAP_TIMES * usual else at_s - usual
+        if sample.length_s is not None:
+            start_s = max(0.0, at_s - sample.length_s * scale)
         last = at_s
-        interval = Interval(start_s, at_s, sample.metrics)
+        interval = Interval(start_s, at_s, sample.metrics, sample.line)
         if at_s <= ramp_s + usual / 2 or at_s > end_s + usual / 2:
             cell.others.append(interval)
         elif "workload.throughput" in sample.metrics:
-            cell.intervals.append(Interval(max(start_s, ramp_s), at_s, sample.metrics))
+            cell.intervals.append(replace(interval, start_s=max(start_s, ramp_s)))
         else:
             # Without a rate (the server was restarted), its gauges are still readings.
             cell.others.append(interval)
     cell.interval_s, cell.unit, cell.totals_only = usual, recording.unit, None
     cell.warnings = [text for text in cell.warnings if text not in (NO_SERIES, NO_LENGTH)]
-    cell.warnings += recording.notes
+    cell.warnings += [f"{path.name}: {note}" if is_damage(note) else note for note in recording.notes]
     if recording.clock != "none":
         cell.began = began, recording.clock == "epoch"
-    if recording.unit in ("NOTPM", "NOPM", "tpm"):
-        done = sum(one.metrics["workload.throughput"] * (one.end_s - one.start_s) / 60 for one in cell.intervals)
-    else:
-        done = sum(one.metrics["workload.throughput"] * (one.end_s - one.start_s) for one in cell.intervals)
-    cell.operations = round(done)
+    cell.operations = round(sum(done_in(one, cell.unit) for one in cell.intervals))
+    settle(cell, path.name)
 
 
-def _of_device(name: str, recording: Recording, options: Options) -> ImportedCell:
+def _of_device(name: str, path: Path, recording: Recording, options: Options) -> ImportedCell:
     """A run whose line is the requests of a device: no workload is known."""
     device = (options.device or "").removeprefix("/dev/")
     samples = recording.devices.get(device, [])
@@ -142,11 +142,12 @@ def _of_device(name: str, recording: Recording, options: Options) -> ImportedCel
         counts = [sample.metrics.get(f"storage.{kind}_ops_per_s") for kind in ("read", "write")]
         known = [count for count in counts if count is not None]
         if known:
-            requests.append(Sample(sample.at_s, {"workload.throughput": sum(known), "workload.ops_per_s": sum(known)}))
+            total = {"workload.throughput": sum(known), "workload.ops_per_s": sum(known)}
+            requests.append(replace(sample, metrics=total))
     if len(requests) < 2:
         return cell
     line = Recording(recording.tool, recording.clock, requests, recording.interval_s, unit="IOPS")
-    _give_line(cell, line, options)
+    _give_line(cell, path, line, options)
     cell.warnings.append(f"no workload lies among the files: the line is the requests of {device}")
     return cell
 

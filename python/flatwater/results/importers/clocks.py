@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from flatwater.results.importers.imported import Interval
 from flatwater.results.importers.samplers import Recording, Sample
-from flatwater.results.importers.samplers.sampler import GAP_TIMES, gap_note, usual_interval
+from flatwater.results.importers.spans import GAP_TIMES, gap_note, usual_interval
 
 #: Every time zone is a multiple of this off UTC.
 _ZONE_STEP_S = 900.0
@@ -62,8 +62,12 @@ class Timeline:
             start_s = before if at_s - before <= GAP_TIMES * usual else at_s - usual
             # A first sample that only ends with the beginning of the run is none of its time.
             if start_s >= -usual / 2 and at_s <= self.length_s + usual / 2 and sample.metrics:
-                found.append(Interval(max(start_s, 0.0), at_s, sample.metrics))
-        told = [f"{len(found)} samples of {usual:g} s", *([assumed] if assumed else []), *gap_note(times)]
+                found.append(Interval(max(start_s, 0.0), at_s, sample.metrics, sample.line))
+        told = [
+            f"{len(found)} sample{'' if len(found) == 1 else 's'} of {usual:g} s",
+            *([assumed] if assumed else []),
+            *gap_note(times, [sample.line for sample in samples]),
+        ]
         # A sample without figures (counters across a restart) is told where it was read.
         filled = sum(bool(sample.metrics) for sample in samples)
         if len(found) < filled:

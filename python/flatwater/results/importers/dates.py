@@ -10,8 +10,11 @@ from pathlib import Path
 from flatwater.results.importers.clocks import first_s
 from flatwater.results.importers.imported import ImportedCell
 from flatwater.results.importers.samplers import Recording, Sample
+from flatwater.results.importers.spans import is_damage
 
 _DAY_S = 86400.0
+#: Of two readings, one that leaves rows out is taken only if the other is so much longer.
+_DAMAGED_TIMES = 1e6
 _NO_YEAR = "its times have no year: taken for the one that is nearest to the files beside it"
 
 
@@ -45,7 +48,8 @@ def _with_order(recording: Recording, known: Sequence[float]) -> Recording:
     def distance(name: str) -> float:
         one = ways[name]
         if not known:
-            return one.times[-1] - one.times[0]
+            # In the wrong order, a few rows behind midnight lie so far away that they seem damaged.
+            return (one.times[-1] - one.times[0]) * (_DAMAGED_TIMES if any(map(is_damage, one.notes)) else 1.0)
         return min(abs(first_s(one) - begin) for begin in known)
 
     best = min(ways, key=distance)
@@ -66,7 +70,7 @@ def _with_year(recording: Recording, known: Sequence[float]) -> Recording:
         return recording
 
     def moved(samples: list[Sample]) -> list[Sample]:
-        return [Sample(_moved(one.at_s, years), one.metrics) for one in samples]
+        return [replace(one, at_s=_moved(one.at_s, years)) for one in samples]
 
     devices = {name: moved(samples) for name, samples in recording.devices.items()}
     return replace(recording, samples=moved(recording.samples), devices=devices, notes=[*recording.notes, _NO_YEAR])

@@ -22,6 +22,7 @@ from flatwater.results.importers import fio_log
 from flatwater.results.importers.fio_log import FILE_NAME
 from flatwater.results.importers.fio_options import settings
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, read_text
+from flatwater.results.importers.spans import damage_note, damaged
 from flatwater.results.schema import LatencyUs, MetricSummary
 
 NAME = "fio-json"
@@ -129,8 +130,8 @@ def read(paths: list[Path]) -> list[ImportedCell]:
 
 
 def _read_file(path: Path) -> list[ImportedCell]:
-    outputs = _outputs(path, read_text(path))
-    last = outputs[-1]
+    numbered, unread = _believed(path, _outputs(path, read_text(path)))
+    last = numbered[-1][1]
     seen: dict[str, int] = {}
     cells: list[ImportedCell] = []
     idle = [job for job in last.runs() if not job.did_something()]
@@ -140,8 +141,9 @@ def _read_file(path: Path) -> list[ImportedCell]:
     for place, job in enumerate(last.runs()):
         if not job.did_something():
             continue
-        history = [output.runs()[place] for output in outputs if len(output.runs()) > place]
+        history = [(line, output.runs()[place]) for line, output in numbered if len(output.runs()) > place]
         cell = _cell(last, job, history)
+        cell.unread, cell.warnings = [*unread], [*unread, *cell.warnings]
         _add_line(cell, job, _logs_of(path, last, job))
         seen[job.jobname] = seen.get(job.jobname, 0) + 1
         cell.label = job.jobname + (f" {seen[job.jobname]}" if seen[job.jobname] > 1 else "")
@@ -151,14 +153,28 @@ def _read_file(path: Path) -> list[ImportedCell]:
     return cells
 
 
-def _outputs(path: Path, text: str) -> list[_Output]:
-    """Every JSON object that starts at the beginning of a line."""
+def _believed(path: Path, numbered: list[tuple[int, _Output]]) -> tuple[list[tuple[int, _Output]], list[str]]:
+    """The objects without those in which a job has run for a time that no clock gave, and the notes about them."""
+    notes: list[str] = []
+    for place in range(len(numbered[-1][1].runs())):
+        having = [(line, one) for line, one in numbered if len(one.runs()) > place]
+        times = [one.runs()[place].runtime_s for _, one in having]
+        if wrong := [number - 1 for number in damaged([0.0, *times]) if number]:
+            notes.append(f"{path.name}: {damage_note(times, [line for line, _ in having], wrong)}")
+            gone = {having[number][0] for number in wrong}
+            numbered = [(line, one) for line, one in numbered if line not in gone]
+    return numbered, notes
+
+
+def _outputs(path: Path, text: str) -> list[tuple[int, _Output]]:
+    """Every JSON object that starts at the beginning of a line, and that line."""
     decoder = json.JSONDecoder()
     begin = re.compile(r"^\s*,?\s*(?=\{)", re.MULTILINE)
-    outputs: list[_Output] = []
-    at = 0
+    outputs: list[tuple[int, _Output]] = []
+    at, line, counted = 0, 1, 0
     while match := begin.search(text, at):
-        line = text.count("\n", 0, match.end()) + 1
+        line += text.count("\n", counted, match.end())
+        counted = match.end()
         try:
             raw, at = decoder.raw_decode(text, match.end())
         except json.JSONDecodeError as error:
@@ -175,13 +191,13 @@ def _outputs(path: Path, text: str) -> list[_Output]:
             raise bad_line(path, line, f"in the object that begins here, {place}: {first['msg']}") from None
         if not output.runs():
             raise bad_line(path, line, "the object that begins here has no jobs", "is it fio's output?")
-        outputs.append(output)
+        outputs.append((line, output))
     if not outputs:
         raise UserError("no JSON object in it", where=f"{path}:1", hint="run fio with --output-format=json")
     return outputs
 
 
-def _cell(output: _Output, job: _Job, history: list[_Job]) -> ImportedCell:
+def _cell(output: _Output, job: _Job, history: list[tuple[int, _Job]]) -> ImportedCell:
     directions = job.directions()
     intervals = _intervals(history) if len(history) > 1 else []
     lengths = sorted(interval.end_s - interval.start_s for interval in intervals)
@@ -227,7 +243,7 @@ def _add_line(cell: ImportedCell, job: _Job, logs: list[Path]) -> None:
     if found is not None:
         cell.intervals, cell.interval_s, cell.unit, cell.used = found.intervals, found.interval_s, found.unit, logs
         cell.totals["logs"] = [path.name for path in logs]
-        cell.unread, cell.warnings = found.unread, cell.warnings + found.unread
+        cell.unread, cell.warnings = cell.unread + found.unread, cell.warnings + found.unread
         return
     cell.totals_only = _totals(job)
     sampled = [(name, one) for name, one in job.directions() if one.iops_samples]
@@ -322,10 +338,10 @@ def _metrics(job: _Job, before: _Job | None) -> dict[str, float]:
     return metrics
 
 
-def _intervals(history: list[_Job]) -> list[Interval]:
+def _intervals(history: list[tuple[int, _Job]]) -> list[Interval]:
     intervals: list[Interval] = []
     before: _Job | None = None
-    for job in history:
+    for line, job in history:
         start_s = before.runtime_s if before else 0.0
         done = [
             getattr(job, name).total_ios - (getattr(before, name).total_ios if before else 0) for name in DIRECTIONS
@@ -337,7 +353,7 @@ def _intervals(history: list[_Job]) -> list[Interval]:
             start_s = 0.0
         if job.runtime_s > start_s:
             metrics = _metrics(job, before or _Job(jobname=job.jobname))
-            intervals.append(Interval(start_s, job.runtime_s, metrics))
+            intervals.append(Interval(start_s, job.runtime_s, metrics, line))
         before = job
     if len(intervals) > 2:
         first, last = intervals[-2], intervals[-1]

@@ -21,6 +21,7 @@ from pyarrow import csv
 from flatwater.errors import UserError
 from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, read_head
 from flatwater.results.importers.samplers.sampler import Broken
+from flatwater.results.importers.spans import damage_note, far_away, far_s, intervals_max
 from flatwater.results.schema import LatencyUs
 
 NAME = "fio-log"
@@ -33,8 +34,6 @@ DIRECTIONS = ("read", "write", "trim")
 INTERVAL_MS = 1000
 #: Longer than a year: the times cannot be the milliseconds of one run.
 TIME_MS_MAX = 366 * 86_400_000
-#: Three weeks of seconds. More intervals would not fit in memory.
-INTERVALS_MAX = 2_000_000
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
@@ -94,10 +93,29 @@ def _read_log(path: Path, kind: str) -> _Log:
         whole = False
     if not whole or np.any(np.stack(arrays) < 0):
         raise _first_bad_line(path, columns)
+    arrays, far = _without_far(path, arrays)
     if arrays[0].max() > TIME_MS_MAX:
         raise UserError("its times span more than a year", where=str(path), hint="is it a fio log, in milliseconds?")
     time, value, direction, block = arrays
-    return _Log(path, kind, time, value, direction, block, unread)
+    return _Log(path, kind, time, value, direction, block, [*unread, *far])
+
+
+def _without_far(path: Path, arrays: list[Ints]) -> tuple[list[Ints], list[str]]:
+    """The columns of a log without last lines whose times cannot be believed, and the note about these.
+
+    Errors: UserError for such a line in the middle: without it, its window would be one without IO.
+    """
+    time = arrays[0]
+    spacing = np.diff(np.unique(time))
+    usual_ms = INTERVAL_MS if np.any(arrays[3] > 0) or not len(spacing) else max(INTERVAL_MS, int(np.median(spacing)))
+    far = far_away(time.astype(np.float64), far_s(len(np.unique(time // usual_ms)), usual_ms))
+    if not far:
+        return arrays, []
+    seconds = [(time[place] / 1000).item() for place in (max(far[0] - 1, 0), *far, min(far[0] + 1, len(time) - 1))]
+    note = damage_note(seconds, [0, *(place + 1 for place in far), 0], range(1, len(far) + 1))
+    if far != list(range(len(time) - len(far), len(time))):
+        raise bad_line(path, far[0] + 1, f"its time is {time[far[0]] / 1000:,.0f} s, far from those around it")
+    return [array[: far[0]] for array in arrays], [note]
 
 
 def _without_torn_end(path: Path, columns: int) -> tuple[bytes | None, list[str]]:
@@ -229,8 +247,8 @@ def _per_io(label: str, logs: list[_Log]) -> ImportedCell:
     logs = [log for log in logs if log.kind == kind]
     time, value, direction, block = (np.concatenate([getattr(log, name) for log in logs]) for name in COLUMNS)
     # A last second that has hardly begun is not an interval.
-    count = _check_count(max(int(time.max() / INTERVAL_MS + 0.5), 1), logs[0].path)
     number = time // INTERVAL_MS
+    count = _check_count(max(int(time.max() / INTERVAL_MS + 0.5), 1), len(np.unique(number)), logs[0].path)
     metrics: list[dict[str, float]] = [{} for _ in range(count)]
     for word, own in [
         ("", number < count),
@@ -329,7 +347,7 @@ def _window_ends(logs: list[_Log], length_ms: int) -> Ints:
     """
     times = np.unique(np.concatenate([log.time for log in logs]))
     ends = times[np.append(np.diff(times) > length_ms / 2, True)]
-    _check_count(int((ends[-1] - ends[0]) // length_ms), logs[0].path)
+    _check_count(int((ends[-1] - ends[0]) // length_ms), len(ends), logs[0].path)
     steps = np.maximum(np.rint(np.diff(ends) / length_ms).astype(np.int64), 1)
     place = np.concatenate(([0], np.cumsum(steps)))
     filled: Ints = np.rint(np.interp(np.arange(place[-1] + 1), place, ends)).astype(np.int64)
@@ -342,11 +360,9 @@ def _number(time: Ints, ends_ms: Ints, length_ms: int) -> Ints:
     return number
 
 
-def _check_count(count: int, path: Path) -> int:
-    if count > INTERVALS_MAX:
-        raise UserError(
-            f"{count:,} intervals, and at most {INTERVALS_MAX:,} can be imported",
-            where=str(path),
-            hint="record with a longer log_avg_msec, or import a part",
-        )
+def _check_count(count: int, filled: int, path: Path) -> int:
+    """The number of windows, of which so many have lines. Errors: UserError if next to none has."""
+    if count > intervals_max(filled):
+        what = f"{filled:,} of {count:,} windows have lines: most of it was not logged"
+        raise UserError(what, where=str(path), hint="import a part of it")
     return count

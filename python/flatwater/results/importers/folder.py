@@ -18,6 +18,7 @@ from flatwater.results.importers.imported import ImportedCell, Importer, read_he
 from flatwater.results.importers.names import key_of, runs_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording
 from flatwater.results.importers.samplers.sampler import without_colours
+from flatwater.results.importers.settling import parts_of, read_part
 
 #: A folder with more files than this is probably not the one that was meant.
 FILES_MAX = 20_000
@@ -132,10 +133,7 @@ def _classified(files: Sequence[Path], formats: Sequence[Importer], found: Found
         else:
             found.reports.append(FileReport(path, None, left_out="no output that we know"))
     for importer in formats:
-        # fio numbers the logs of one job: they are read together.
-        of_format = by_format.get(importer.NAME, [])
-        parts = [of_format] if importer.NAME == "fio-log" and of_format else [[path] for path in of_format]
-        for part in parts:
+        for part in parts_of(importer, by_format.get(importer.NAME, [])):
             _read_runs(importer, part, group, found)
     return group
 
@@ -146,7 +144,7 @@ def _read_runs(importer: Importer, paths: list[Path], group: _Group, found: Foun
     if not paths:
         return
     try:
-        cells = importer.read(paths)
+        cells = read_part(importer, paths)
     except UserError as error:
         found.reports += [FileReport(path, importer.NAME, left_out=_place(error, path)) for path in paths]
         return

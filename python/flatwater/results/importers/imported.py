@@ -27,6 +27,8 @@ class Interval:
     start_s: float
     end_s: float
     metrics: dict[str, float]
+    #: The line of its file; 0 if it is of several.
+    line: int = field(default=0, compare=False)
 
 
 @dataclass

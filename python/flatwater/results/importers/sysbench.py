@@ -17,6 +17,7 @@ from flatwater.results import LatencyUs, MetricSummary
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines, read_text
 from flatwater.results.importers.samplers.line_stamps import unstamped
 from flatwater.results.importers.samplers.sampler import Broken
+from flatwater.results.importers.spans import damage_note, damaged
 from flatwater.results.importers.sysbench_options import HEADING, block_bytes, settings, threads_of
 
 NAME = "sysbench"
@@ -75,6 +76,7 @@ class _Run:
     unit: str = ""
     open_loop: bool = False
     intervals: list[Interval] = field(default_factory=list)
+    interval_s: float = 0.0
     failures: list[tuple[int, str]] = field(default_factory=list)
     #: The moment of its start, and whether its time zone is told.
     began: tuple[float, bool] | None = None
@@ -114,14 +116,14 @@ def _read_file(path: Path) -> list[ImportedCell]:
         elif csv := CSV.fullmatch(line.strip()):
             if not runs:
                 runs.append(_Run(number, "unknown"))
-            _csv_line(path, number, runs[-1], csv)
+            _csv_line(number, runs[-1], csv)
         elif report := REPORT.match(line):
             if not runs:
                 runs.append(_Run(number, "unknown"))  # the head of the file was cut off
             if stamp is not None and stamp.at_s is not None and runs[-1].began is None:
                 runs[-1].began = stamp.at_s - float(report[1]), stamp.has_zone
                 runs[-1].has_year = stamp.has_year
-            _report_line(path, number, runs[-1], float(report[1]), report[2])
+            _report_line(number, runs[-1], float(report[1]), report[2])
         elif runs and (REPORT_BEGINS.match(line) or (runs[-1].is_csv and CSV_BEGINS.match(line))):
             runs[-1].broken.add(number, f"not a report of sysbench's: {line[:50]!r}")
         elif runs:
@@ -144,11 +146,8 @@ def _other_line(number: int, run: _Run, line: str) -> None:
         run.failures.append((number, match[1]))
 
 
-def _csv_line(path: Path, number: int, run: _Run, match: re.Match[str]) -> None:
+def _csv_line(number: int, run: _Run, match: re.Match[str]) -> None:
     values = [float(value) for value in match.groups()]
-    start_s = run.intervals[-1].end_s if run.intervals else 0.0
-    if values[0] <= start_s:
-        raise bad_line(path, number, f"time goes back to {values[0]:g} s", "give each run a file of its own")
     run.unit, run.is_csv = "tps", True
     names = ("queries_per_s", "read_queries_per_s", "write_queries_per_s", "other_queries_per_s")
     metrics = {f"workload.{name}": value for name, value in zip(names, values[3:7], strict=True)}
@@ -156,7 +155,7 @@ def _csv_line(path: Path, number: int, run: _Run, match: re.Match[str]) -> None:
     if values[7] > 0:
         metrics["workload.latency_p95_us"] = values[7] * 1000
     _waiting(run, metrics, int(values[1]))
-    run.intervals.append(Interval(start_s, values[0], metrics))
+    run.intervals.append(Interval(0.0, values[0], metrics, number))
 
 
 def _name_percentile(run: _Run, warnings: list[str]) -> None:
@@ -171,23 +170,45 @@ def _name_percentile(run: _Run, warnings: list[str]) -> None:
             interval.metrics["workload.latency_p99_us"] = value
 
 
-def _report_line(path: Path, number: int, run: _Run, end_s: float, text: str) -> None:
-    start_s = run.intervals[-1].end_s if run.intervals else 0.0
-    if period := run.heading.get("interval"):
-        start_s = max(start_s, end_s - float(period[1]))
+def _report_line(number: int, run: _Run, end_s: float, text: str) -> None:
     if queue := QUEUE.match(text):
         run.open_loop = True
         if run.intervals and run.intervals[-1].end_s == end_s:
             # A run with a rate reports the requests that wait and those in service.
             run.intervals[-1].metrics["workload.in_flight"] = float(queue[1]) + float(queue[2])
         return
-    if end_s <= start_s:
-        raise bad_line(path, number, f"time goes back to {end_s:g} s", "give each run a file of its own")
     metrics = _report_metrics(run, text)
     if isinstance(metrics, str):
         run.broken.add(number, metrics)
     else:
-        run.intervals.append(Interval(start_s, end_s, metrics))
+        run.intervals.append(Interval(0.0, end_s, metrics, number))
+
+
+def _place(path: Path, run: _Run) -> list[str]:
+    """Gives the reports of a run their starts; what is told of those that are left out for their times.
+
+    Errors: UserError where the times go back.
+    """
+    reports, notes = run.intervals, []
+    times = [one.end_s for one in reports]
+    # They count from the start of the run, unless the head of the file was cut off.
+    if wrong := [place - 1 for place in damaged([0.0, *times]) if place]:
+        notes.append(damage_note(times, [one.line for one in reports], wrong))
+        run.intervals = [one for place, one in enumerate(reports) if place not in set(wrong)]
+    period, start_s = run.heading.get("interval"), 0.0
+    for one in run.intervals:
+        if one.end_s <= start_s:
+            raise bad_line(path, one.line, f"time goes back to {one.end_s:g} s", "give each run a file of its own")
+        one.start_s = max(start_s, one.end_s - float(period[1])) if period else start_s
+        start_s = one.end_s
+    if run.intervals:
+        lengths = sorted(one.end_s - one.start_s for one in run.intervals)
+        run.interval_s = lengths[len(lengths) // 2]
+        # If the head of the file was cut off, the first report does not cover all the time before it. What was left out
+        # is a gap, and no part of the report behind it.
+        for one in run.intervals if run.broken.count or notes else run.intervals[:1]:
+            one.start_s = max(one.start_s, one.end_s - run.interval_s)
+    return notes
 
 
 def _report_metrics(run: _Run, text: str) -> dict[str, float] | str:
@@ -261,18 +282,12 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     if run.failures:
         line, what = run.failures[0]
         warnings.append(f"sysbench failed {len(run.failures)} times, first with (line {line}): {what}")
+    misplaced = _place(path, run)
     _name_percentile(run, warnings)
     total_s = run.totals.get("total_time_s")
     totals_only: Totals | None = None
     if run.intervals:
-        lengths = sorted(interval.end_s - interval.start_s for interval in run.intervals)
-        interval_s = lengths[len(lengths) // 2]
-        # If the head of the file was cut off, the first report does not cover all the time before it.
-        run.intervals[0].start_s = max(run.intervals[0].start_s, run.intervals[0].end_s - interval_s)
-        if run.broken.count:
-            # What was left out is a gap, and no part of the report behind it.
-            for interval in run.intervals:
-                interval.start_s = max(interval.start_s, interval.end_s - interval_s)
+        interval_s = run.interval_s
         if total_s is None:
             warnings.append("the totals at the end are missing: sysbench was stopped, or its output cut off")
     elif total_s:
@@ -287,7 +302,8 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
             raise bad_line(path, *run.broken.first)
         line, what = run.failures[0] if run.failures else (run.line, "no report and no totals")
         raise bad_line(path, line, f"sysbench measured nothing: {what}", "look at the run that printed it")
-    warnings += run.broken.notes()
+    unread = [*run.broken.notes(), *(f"{path.name}: {note}" for note in misplaced)]
+    warnings += unread
     fileio = any("workload.bytes_per_s" in interval.metrics for interval in run.intervals)
     if totals_only is not None:
         done, size = (_of_whole(totals_only, name) for name in ("ops_per_s", "bytes_per_s"))
@@ -308,7 +324,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         bytes=round(size),
         errors=int(run.totals.get("errors", 0)),
         warnings=warnings,
-        unread=run.broken.notes(),
+        unread=unread,
         began=run.began,
         has_year=run.has_year,
         totals={"sysbench_version": run.version, **run.totals},

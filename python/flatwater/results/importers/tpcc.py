@@ -16,6 +16,7 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines, read_text
 from flatwater.results.importers.samplers.sampler import Broken
+from flatwater.results.importers.spans import damage_note, damaged
 from flatwater.results.schema import Phase
 
 NAME = "tpcc"
@@ -60,6 +61,8 @@ class _Run:
     settings: dict[str, int] = field(default_factory=dict)
     #: (end, transactions by kind, latencies in ms by the metric's name); times since the start of the measurement.
     intervals: list[tuple[int, list[int], dict[str, float]]] = field(default_factory=list)
+    #: Their lines.
+    lines: list[int] = field(default_factory=list)
     tpmc: float | None = None
     stopped: bool = False
     #: Intervals that cannot be read.
@@ -90,7 +93,7 @@ def _read_file(path: Path) -> list[ImportedCell]:
         elif INTERVAL.match(line):
             if not runs:
                 runs.append(_Run(number))  # the head of the file was cut off
-            _interval_line(path, number, runs[-1], line)
+            _interval_line(number, runs[-1], line)
         elif runs:
             _other_line(runs[-1], line)
     if not runs:
@@ -98,8 +101,7 @@ def _read_file(path: Path) -> list[ImportedCell]:
     return [_cell(path, run, number if len(runs) > 1 else None) for number, run in enumerate(runs, 1)]
 
 
-def _interval_line(path: Path, number: int, run: _Run, line: str) -> None:
-    before = run.intervals[-1][0] if run.intervals else 0
+def _interval_line(number: int, run: _Run, line: str) -> None:
     latencies: dict[str, float] = {}
     if match := NEW.fullmatch(line):
         done = [int(match[2]), *(int(match[index]) for index in (6, 8, 10, 12))]
@@ -110,10 +112,24 @@ def _interval_line(path: Path, number: int, run: _Run, line: str) -> None:
     else:
         run.broken.add(number, f"not an interval of tpcc_start's: {line.strip()[:50]!r}")
         return
-    end = int(match[1])
-    if end <= before:
-        raise bad_line(path, number, f"time goes back to {end} s", "give each run a file of its own")
-    run.intervals.append((end, done, latencies))
+    run.intervals.append((int(match[1]), done, latencies))
+    run.lines.append(number)
+
+
+def _place(path: Path, run: _Run) -> list[str]:
+    """Leaves out intervals whose times no clock gave, and tells them. Errors: UserError where the times go back."""
+    times = [float(end) for end, _, _ in run.intervals]
+    notes = []
+    if wrong := [place - 1 for place in damaged([0.0, *times]) if place]:
+        notes.append(f"{path.name}: {damage_note(times, run.lines, wrong)}")
+        kept = [place for place in range(len(times)) if place not in set(wrong)]
+        run.intervals, run.lines = [run.intervals[place] for place in kept], [run.lines[place] for place in kept]
+    for line, before, (end, _, _) in zip(
+        run.lines, [0, *(end for end, _, _ in run.intervals)], run.intervals, strict=False
+    ):
+        if end <= before:
+            raise bad_line(path, line, f"time goes back to {end} s", "give each run a file of its own")
+    return notes
 
 
 def _other_line(run: _Run, line: str) -> None:
@@ -136,6 +152,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         raise bad_line(
             path, run.line, "this run of tpcc_start has no interval", "it printed none: was -l shorter than -i?"
         )
+    misplaced = _place(path, run)
     rampup_s = float(run.settings.get("rampup", 0))
     connections = run.settings.get("connection")
     intervals: list[Interval] = []
@@ -144,7 +161,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     # If the head of the file was cut off, the first interval does not cover all the time before it.
     start = max(0, ends[0] - typical)
     for index, (end, done, latencies) in enumerate(run.intervals):
-        if run.broken.count:
+        if run.broken.count or misplaced:
             # What was left out is a gap, and no part of the interval behind it.
             start = max(start, end - typical)
         length_s = end - start
@@ -158,7 +175,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
             metrics["workload.in_flight"] = float(connections)
         if done[0] > 0 and not (index == 0 and rampup_s > 0):
             metrics |= {f"workload.latency_{name}_us": ms * 1000 for name, ms in latencies.items() if ms > 0}
-        intervals.append(Interval(rampup_s + start, rampup_s + end, metrics))
+        intervals.append(Interval(rampup_s + start, rampup_s + end, metrics, run.lines[index]))
         start = end
     lengths = sorted(interval.end_s - interval.start_s for interval in intervals)
     cell = ImportedCell(
@@ -180,7 +197,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         cell.warnings.append("the totals at the end are missing: tpcc_start was stopped, or its output cut off")
     if run.old:
         cell.warnings.append("response times left out: versions that print this format differ in their unit")
-    cell.unread = run.broken.notes()
+    cell.unread = [*run.broken.notes(), *misplaced]
     cell.warnings += cell.unread
     if run.noise:
         cell.warnings.append(f"{run.noise:,} lines of errors among the intervals, the first: {run.first_noise}")

@@ -57,23 +57,23 @@ def _read(path: Path, day_first: bool) -> Recording:
                 figures[name] = value
             elif name in KNOWN or name in _THROUGHPUTS:
                 broken.add_value(number, cell)
-        readings.append((stamp[0], figures))
+        readings.append(Reading(stamp[0], figures, number))
     if len(readings) < 2:
         raise UserError("no two rows with a time and as many columns as the heading", where=f"{path}:2")
     notes = broken.notes()
-    rows = in_order([Sample(at_s, dict(row)) for at_s, row in readings], notes)
+    rows = in_order([Sample(at_s, dict(row), line) for at_s, row, line in readings], notes)
     times = evened(own_times := [row.at_s for row in rows])
     if times != own_times:
         notes.append("times in whole seconds, with seconds skipped: evened out over a minute")
-    readings = [(at_s, row.metrics) for at_s, row in zip(times, rows, strict=True)]
+    readings = [Reading(at_s, row.metrics, row.line) for at_s, row in zip(times, rows, strict=True)]
     samples, unit = status_samples(readings, notes)
     own = next((name for name in _THROUGHPUTS if name in names), None)
     if own is not None and (not unit or _THROUGHPUTS[own] in ("NOPM", "NOTPM")):
         unit = _THROUGHPUTS[own]
-        for sample, (_, row) in zip(samples, readings[1:], strict=True):
+        for sample, reading in zip(samples, readings[1:], strict=True):
             sample.metrics.pop("workload.throughput", None)
-            if own in row:
-                sample.metrics["workload.throughput"] = row[own]
+            if own in reading.figures:
+                sample.metrics["workload.throughput"] = reading.figures[own]
     else:
         own = None
     taken = {*KNOWN, own} if own is not None else KNOWN

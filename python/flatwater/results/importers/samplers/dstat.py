@@ -202,9 +202,9 @@ def _row(state: _State, number: int, cells: list[str], values: list[float | None
         return
     at_s = at_s if at_s is not None else state.index * (state.interval_s or 1.0)
     if metrics:
-        state.samples.append(Sample(at_s, metrics))
+        state.samples.append(Sample(at_s, metrics, number))
     for device, found in of_devices.items():
-        state.devices.setdefault(device, []).append(Sample(at_s, found))
+        state.devices.setdefault(device, []).append(Sample(at_s, found, number))
 
 
 def _of_device(group: str, name: str) -> tuple[str, str] | None:

@@ -45,12 +45,12 @@ def read(path: Path) -> Recording:
             if (value := number_of(match[2])) is None:
                 broken.add_value(number, match[2])
             else:
-                nopm.append(Sample(float(match[1]), {"workload.throughput": value}))
+                nopm.append(Sample(float(match[1]), {"workload.throughput": value}, number))
         elif match := _TPM.fullmatch(line.strip()):
             stamp = read_stamp(match[2]) if match[2] else None
             clocks.append(stamp[1] if stamp is not None else "none")
             at_s = stamp[0] if stamp is not None else float(len(tpm) + 1)
-            tpm.append(Sample(at_s, {"workload.throughput": float(match[1])}))
+            tpm.append(Sample(at_s, {"workload.throughput": float(match[1])}, number))
     notes = broken.notes()
     if nopm:
         return Recording(NAME, "epoch", in_order(nopm, notes), None, unit="NOPM", notes=notes)
@@ -59,5 +59,7 @@ def read(path: Path) -> Recording:
     clock: Clock = next((one for one in clocks if one != "none"), "none")
     whole = [sample for sample, one in zip(tpm, clocks, strict=True) if one == clock]
     if len(whole) < len(tpm):
-        notes.append(f"{len(tpm) - len(whole)} samples without a time left out")
+        notes.append(
+            f"{len(tpm) - len(whole)} sample{'s' if len(tpm) - len(whole) > 1 else ''} without a time left out"
+        )
     return Recording(NAME, clock, in_order(whole, notes), None, unit="tpm", notes=notes)

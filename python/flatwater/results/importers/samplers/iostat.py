@@ -76,6 +76,8 @@ class _State:
     reports: int = 0
     starts: int = 0
     at_s: float | None = None
+    #: The line that tells the time of the present report, or else that of its heading.
+    line: int = 0
     clock: Clock = "none"
     #: The heading of the table that is being read; `cpu` and `device` tables have different ones.
     heading: list[str] = field(default_factory=list)
@@ -111,14 +113,15 @@ def _read(path: Path, day_first: bool) -> Recording:
             # The next report is the first of a new start.
             state.heading = []
         elif words[0] == "avg-cpu:":
-            _begin_report(state)
+            _begin_report(state, number)
             state.heading, state.is_cpu, state.has_cpu = words[1:], True, True
         elif _is_device_heading(words):
             if not state.has_cpu:
-                _begin_report(state)
+                _begin_report(state, number)
             state.heading, state.is_cpu, state.has_cpu = words, False, False
         elif (stamp := read_stamp(line, day_first)) is not None:
             state.at_s, state.clock = stamp
+            state.line = number
         else:
             _row(state, number, words)
     if not any(state.devices.values()):
@@ -142,10 +145,11 @@ def device_metrics(pairs: dict[str, float]) -> dict[str, float]:
     }
 
 
-def _begin_report(state: _State) -> None:
+def _begin_report(state: _State, number: int) -> None:
     """A report begins. Without a heading line (cut off), the first is taken for the mean since boot, too."""
     state.is_boot = state.reports == 0 or (state.is_boot and not state.heading)
     state.reports += 1
+    state.line = state.line if state.at_s is not None else number
 
 
 def _row(state: _State, number: int, words: list[str]) -> None:
@@ -162,9 +166,9 @@ def _row(state: _State, number: int, words: list[str]) -> None:
         return
     at_s = state.at_s if state.at_s is not None else float(state.reports - 1)
     if state.is_cpu:
-        state.cpu.append(Sample(at_s, summed(pairs, CPU_COLUMNS)))
+        state.cpu.append(Sample(at_s, summed(pairs, CPU_COLUMNS), state.line))
     else:
-        state.devices.setdefault(words[0].rstrip(":"), []).append(Sample(at_s, device_metrics(pairs)))
+        state.devices.setdefault(words[0].rstrip(":"), []).append(Sample(at_s, device_metrics(pairs), state.line))
 
 
 def _is_device_heading(words: list[str]) -> bool:

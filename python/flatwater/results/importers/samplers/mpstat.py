@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from flatwater.errors import UserError
@@ -70,7 +71,7 @@ def _read(path: Path, day_first: bool) -> Recording:
             if second is None:
                 broken.add(number)
             elif (values := broken.values(number, names, words[1:])) is not None:
-                samples.append(Sample(clock.at(second), cpu_metrics(values)))
+                samples.append(Sample(clock.at(second), cpu_metrics(values), number))
         elif line.strip() and not line.startswith(("Linux", "Average", "\t")) and names and ":" not in line[:9]:
             broken.add(number)
     if not samples:
@@ -86,7 +87,7 @@ def _read(path: Path, day_first: bool) -> Recording:
 def _from_zero(samples: list[Sample], dated: bool) -> list[Sample]:
     """Without a date, the seconds since the first sample."""
     first_s = 0.0 if dated else samples[0].at_s
-    return [Sample(sample.at_s - first_s, sample.metrics) for sample in samples]
+    return [replace(sample, at_s=sample.at_s - first_s) for sample in samples]
 
 
 def cpu_metrics(values: dict[str, float]) -> dict[str, float]:

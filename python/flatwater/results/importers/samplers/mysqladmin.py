@@ -6,13 +6,15 @@ Readings have no times. Their distance is the difference of Uptime.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
 from flatwater.errors import UserError
-from flatwater.results.importers.samplers.sampler import Broken, Recording, clean_lines, number_of, usual_interval
+from flatwater.results.importers.samplers.sampler import Broken, Recording, clean_lines, number_of
 from flatwater.results.importers.samplers.status import KNOWN, Reading, status_samples
+from flatwater.results.importers.spans import damage_note, damaged, usual_interval
 
 NAME = "mysqladmin"
 _HEADING = re.compile(r"\|\s*Variable_name\s*\|\s*Value\s*\|")
@@ -28,38 +30,86 @@ def recognises(path: Path, head: str) -> bool:
     return _HEADING.search(head) is not None and re.search(r"\|\s*(Uptime|Aborted_clients)\b", head) is not None
 
 
+@dataclass
+class _Table:
+    """One reading: the line of its heading, and its counters."""
+
+    line: int
+    figures: dict[str, float] = field(default_factory=dict)
+
+
 def read(path: Path) -> Recording:
     """The samples of a file. Errors: UserError."""
-    tables: list[dict[str, float]] = []
+    found: list[_Table] = []
     broken = Broken()
     for number, line in clean_lines(path):
         if _HEADING.search(line):
-            tables.append({})
+            found.append(_Table(number))
             continue
-        if not tables or not line.startswith("|"):
+        if not found or not line.startswith("|"):
             continue
         row = _ROW.fullmatch(line.strip())
         if row is None:
             broken.add(number)
         elif (name := row[1].lower()) in KNOWN:
             if (value := number_of(row[2])) is not None:
-                tables[-1][name] = value
+                found[-1].figures[name] = value
+                # Damage to a time is told with its line.
+                found[-1].line = number if name == "uptime" else found[-1].line
             elif row[2]:
                 broken.add(number)
     notes = broken.notes()
-    if len(tables) > 1 and len(tables[-1]) < len(tables[0]):
-        tables.pop()
+    if len(found) > 1 and len(found[-1].figures) < len(found[0].figures):
+        found.pop()
         notes.append("the last table is cut off, and left out")
-    if len(tables) < 2:
+    found = _believed(_with_uptime(found, notes), notes)
+    if len(found) < 2:
         raise UserError("one reading only: rates take two", where=f"{path}:1", hint="mysqladmin ext -i 1")
+    tables = [table.figures for table in found]
     if _is_relative(tables):
         tables = _summed(tables)
         notes.append("differences (-r): counted together")
-    readings = _timed(tables)
+    readings = _timed(tables, [table.line for table in found])
     samples, unit = status_samples(readings, notes)
-    times = [at_s for at_s, _ in readings]
+    times = [reading.at_s for reading in readings]
     interval_s = usual_interval(times) if "uptime" in tables[0] else None
     return Recording(NAME, "none", samples, interval_s, unit=unit, notes=notes)
+
+
+def _with_uptime(found: list[_Table], notes: list[str]) -> list[_Table]:
+    """Without the few tables that have no Uptime: it is not known when they were read."""
+    having = [table for table in found if "uptime" in table.figures]
+    if 2 * len(having) <= len(found) or len(having) == len(found):
+        return found
+    first = next(table for table in found if "uptime" not in table.figures)
+    many = "table has" if len(found) - len(having) == 1 else "tables have"
+    notes.append(f"{len(found) - len(having)} {many} no Uptime, and left out, the first in line {first.line}")
+    return having
+
+
+def _believed(found: list[_Table], notes: list[str]) -> list[_Table]:
+    """The tables without those whose Uptime is damaged; these are told."""
+    if not all("uptime" in table.figures for table in found):
+        return found
+    uptimes = [table.figures["uptime"] for table in found]
+    # With -r, the first is the Uptime itself, and the others are distances: none is far from the others by its size.
+    begin = 1 if _is_relative([table.figures for table in found]) else 0
+    wrong = [place + begin for place in damaged(uptimes[begin:], median(uptimes[1:]) if begin else None)]
+    if not begin:
+        wrong = _without_restart(uptimes, wrong)
+    if not wrong:
+        return found
+    notes.append(damage_note(uptimes, [table.line for table in found], wrong))
+    return [table for place, table in enumerate(found) if place not in set(wrong)]
+
+
+def _without_restart(uptimes: list[float], wrong: list[int]) -> list[int]:
+    """The damaged places without the last ones, if they are lower than those before: the server was restarted."""
+    kept = list(wrong)
+    while kept and kept[-1] == len(uptimes) - 1 - (len(wrong) - len(kept)):
+        kept.pop()
+    before = [uptime for place, uptime in enumerate(uptimes) if place not in set(wrong)]
+    return kept if uptimes[-1] < before[-1] else wrong
 
 
 def _is_relative(tables: list[dict[str, float]]) -> bool:
@@ -92,17 +142,17 @@ def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
     return found
 
 
-def _timed(tables: list[dict[str, float]]) -> list[Reading]:
+def _timed(tables: list[dict[str, float]], lines: list[int]) -> list[Reading]:
     """The readings with their moments, in seconds since the first; intervals of 1 where Uptime is missing."""
     if not all("uptime" in table for table in tables):
-        return [(float(number), table) for number, table in enumerate(tables)]
+        return [Reading(float(number), table, lines[number]) for number, table in enumerate(tables)]
     at_s = 0.0
-    found: list[Reading] = [(0.0, tables[0])]
+    found = [Reading(0.0, tables[0], lines[0])]
     distances = [now["uptime"] - then["uptime"] for then, now in pairwise(tables)]
     usual = sorted(distance for distance in distances if distance > 0)
     step_s = usual[len(usual) // 2] if usual else 1.0
-    for table, distance in zip(tables[1:], distances, strict=True):
+    for table, line, distance in zip(tables[1:], lines[1:], distances, strict=True):
         # A server that was restarted counts from 0 again; the reading came an interval later, or somewhat more.
         at_s += distance if distance > 0 else step_s
-        found.append((at_s, table))
+        found.append(Reading(at_s, table, line))
     return found

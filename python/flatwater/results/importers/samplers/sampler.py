@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import Literal, Protocol
 
 from flatwater.results.importers.imported import read_text
+from flatwater.results.importers.spans import damage_note, damaged, usual_interval
 
 #: `epoch`: seconds since 1970, UTC. `local`: the same on a clock whose time zone the file does not tell. `none`: the
 #: file has no times; seconds since its beginning, or numbers of intervals if `interval_s` is None.
@@ -22,11 +22,10 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _NUMBER = re.compile(r"-?[0-9]{1,20}(?:[.,][0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?")
 #: No figure of a machine or a server is larger.
 _VALUE_MAX = 1e20
-#: A longer distance between two samples, as a multiple of the usual one, is a gap. Scripts that sleep a second between
-#: two samples skip a second now and then.
-GAP_TIMES = 2.5
 #: A clock that goes back by at least this was set back (the end of summer time); by less, a line is out of order.
 _SET_BACK_S = 1800.0
+#: Two hours: a clock that was set by one is no damage.
+_SET_MAX_S = 7200.0
 #: Samples over which times in whole seconds are evened out: a knot is up to a second off, so a rate up to a sixtieth.
 _EVENED = 60
 #: One interval in so many is twice as long at least, where a script is a little slower than a second.
@@ -41,6 +40,10 @@ class Sample:
 
     at_s: float
     metrics: dict[str, float]
+    #: The line of the file that tells its time; 0 if none is known.
+    line: int = field(default=0, compare=False)
+    #: How long its interval is, where the figures tell; else it begins with the sample before it.
+    length_s: float | None = field(default=None, compare=False)
 
 
 @dataclass
@@ -158,24 +161,6 @@ def summed(pairs: Mapping[str, float], columns: Mapping[str, str]) -> dict[str, 
     return metrics
 
 
-def usual_interval(times: list[float]) -> float | None:
-    """The median distance of samples; None for fewer than two."""
-    distances = [after - before for before, after in pairwise(times) if after > before]
-    return median(distances) if distances else None
-
-
-def gap_note(times: list[float]) -> list[str]:
-    """The note about gaps between samples; empty if there are none."""
-    usual = usual_interval(times)
-    if usual is None:
-        return []
-    gaps = [after - before for before, after in pairwise(times) if after - before > GAP_TIMES * usual]
-    if not gaps:
-        return []
-    many = f"{len(gaps)} gaps" if len(gaps) > 1 else "a gap"
-    return [f"{many} without samples, the longest of {max(gaps):.0f} s"]
-
-
 def evened(times: list[float]) -> list[float]:
     """Times in whole seconds of a script that takes a little more than a second a round, evened out over a minute.
 
@@ -210,6 +195,7 @@ def in_order(samples: list[Sample], notes: list[str]) -> list[Sample]:
     """The samples with times that only grow. A clock that was set back goes on; what is out of order is left out."""
     found: list[Sample] = []
     offset_s, left_out, set_back = 0.0, 0, 0
+    samples = believed(samples, notes)
     usual = usual_interval([sample.at_s for sample in samples]) or 1.0
     for sample in samples:
         at_s = sample.at_s + offset_s
@@ -220,9 +206,19 @@ def in_order(samples: list[Sample], notes: list[str]) -> list[Sample]:
                 continue
             offset_s += back_s + usual
             at_s, set_back = sample.at_s + offset_s, set_back + 1
-        found.append(Sample(at_s, sample.metrics))
+        found.append(replace(sample, at_s=at_s))
     if set_back:
         notes.append("its clock was set back (summer time?): the seconds after that go on")
     if left_out:
-        notes.append(f"{left_out} samples out of order left out")
+        notes.append(f"{left_out} sample{'s' if left_out > 1 else ''} out of order left out")
     return found
+
+
+def believed(samples: list[Sample], notes: list[str]) -> list[Sample]:
+    """The samples without those whose times no clock gave; these are told."""
+    times = [sample.at_s for sample in samples]
+    if not (wrong := damaged(times, least_s=_SET_MAX_S)):
+        return samples
+    notes.append(damage_note(times, [sample.line for sample in samples], wrong))
+    gone = set(wrong)
+    return [sample for place, sample in enumerate(samples) if place not in gone]

@@ -103,20 +103,48 @@ def read_month_day(month: str, day: str, time: str) -> float | None:
         return None
 
 
+class _Turns:
+    """Counts how often times that begin again did so: at midnight, at the end of the year.
+
+    One time that is damaged, and lies far from those before and behind it, makes no turn.
+    """
+
+    def __init__(self, half_s: float) -> None:
+        """`half_s`: a time that is so much lower than the last one belongs to the next turn."""
+        self._half_s = half_s
+        self._count = 0
+        self._times: list[float] = []
+        self._turned = False
+
+    def at(self, second: float) -> int:
+        """The turn that a time belongs to; the first is 0."""
+        earlier, last = (
+            self._times[0] if len(self._times) > 1 else second + 1,
+            self._times[-1] if self._times else second,
+        )
+        goes_on = earlier <= second
+        if last - second > self._half_s:
+            self._turned = not (goes_on and last - earlier > self._half_s)
+            self._count += self._turned
+        else:
+            if self._turned and goes_on and second - last > self._half_s:
+                self._count -= 1
+            self._turned = False
+        self._times = [*self._times[-1:], second]
+        return self._count
+
+
 class DayClock:
     """Times of the day: past midnight, the next day begins."""
 
     def __init__(self, day_s: float) -> None:
         """`day_s`: midnight before the first time, seconds since 1970."""
         self._day_s = day_s
-        self._last_s = 0.0
+        self._turns = _Turns(_DAY_S / 2)
 
     def at(self, second: float) -> float:
         """The moment of a time of the day."""
-        if second < self._last_s - _DAY_S / 2:
-            self._day_s += _DAY_S
-        self._last_s = second
-        return self._day_s + second
+        return self._day_s + self._turns.at(second) * _DAY_S + second
 
 
 class YearClock:
@@ -124,7 +152,7 @@ class YearClock:
 
     def __init__(self, year: int) -> None:
         self._year = year
-        self._last_s = 0.0
+        self._turns = _Turns(_HALF_YEAR_S)
 
     def at(self, text: str) -> float | None:
         """The moment of a text like `31-12 14:10:38` or `Dec-31 14:10:38`; None if it is none."""
@@ -136,13 +164,10 @@ class YearClock:
             return None
         second = read_time(time)
         try:
-            moment = _seconds(datetime(self._year, month, day))
-            if self._last_s and moment < self._last_s - _HALF_YEAR_S:
-                self._year += 1
-                moment = _seconds(datetime(self._year, month, day))
+            of_year = _seconds(datetime(NO_YEAR, month, day)) - _seconds(datetime(NO_YEAR, 1, 1))
+            moment = _seconds(datetime(self._year + self._turns.at(of_year), month, day))
         except ValueError:
             return None
-        self._last_s = moment
         return None if second is None else moment + second
 
 

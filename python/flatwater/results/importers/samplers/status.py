@@ -6,6 +6,7 @@ The names of the series are those of flatwater's own probe of servers; a test co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from flatwater.results.importers.samplers.sampler import Sample
 
@@ -51,8 +52,13 @@ _LSN = ("innodb_lsn_current", "innodb_redo_log_current_lsn")
 _CHECKPOINT = ("innodb_lsn_last_checkpoint", "innodb_redo_log_checkpoint_lsn")
 KNOWN = frozenset({*RATES, *GAUGES, *COMMITS, STATEMENTS, *_LSN, *_CHECKPOINT, "uptime"})
 
-#: One reading: its moment, and the counters by their names in lower case.
-Reading = tuple[float, Mapping[str, float]]
+
+class Reading(NamedTuple):
+    """One reading: its moment, the counters by their names in lower case, and its line in the file."""
+
+    at_s: float
+    figures: Mapping[str, float]
+    line: int
 
 
 def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[Sample], str]:
@@ -65,16 +71,17 @@ def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[
     samples = []
     restarts: list[int] = []
     before: Reading | None = None
-    for number, (at_s, figures) in enumerate(readings, 1):
+    for number, now in enumerate(readings, 1):
+        at_s, figures, line = now
         metrics = {f"database.{name}": figures[one] for one, name in GAUGES.items() if one in figures}
         metrics |= _derived(figures)
-        if before is not None and at_s > before[0]:
-            if _restarted(before[1], figures):
+        if before is not None and at_s > before.at_s:
+            if _restarted(before.figures, figures):
                 restarts.append(number)
             else:
-                metrics |= _rates(before, (at_s, figures), unit)
-            samples.append(Sample(at_s, metrics))
-        before = (at_s, figures)
+                metrics |= _rates(before, now, unit)
+            samples.append(Sample(at_s, metrics, line, at_s - before.at_s))
+        before = now
     if restarts:
         times = f" {len(restarts)} times, first" if len(restarts) > 1 else ""
         notes.append(f"the server was restarted{times} before reading {restarts[0]}: no rates there")
@@ -92,12 +99,12 @@ def _restarted(before: Mapping[str, float], now: Mapping[str, float]) -> bool:
 
 
 def _rates(before: Reading, now: Reading, unit: str) -> dict[str, float]:
-    length_s = now[0] - before[0]
+    length_s = now.at_s - before.at_s
 
     def rate(name: str) -> float | None:
-        if name not in now[1] or name not in before[1] or now[1][name] < before[1][name]:
+        if name not in now.figures or name not in before.figures or now.figures[name] < before.figures[name]:
             return None
-        return (now[1][name] - before[1][name]) / length_s
+        return (now.figures[name] - before.figures[name]) / length_s
 
     found: dict[str, float] = {}
     for name, metric in RATES.items():
@@ -126,7 +133,7 @@ def _unit(readings: Sequence[Reading]) -> str:
     """Tps where commits were counted, else qps where statements were."""
     if len(readings) < 2:
         return ""
-    first, last = readings[0][1], readings[-1][1]
+    first, last = readings[0].figures, readings[-1].figures
     if any(name in last and last[name] != first.get(name, last[name]) for name in COMMITS):
         return "tps"
     return "qps" if STATEMENTS in last else ""

@@ -46,7 +46,7 @@ def _read(path: Path, day_first: bool) -> Recording:
     clock: Clock = "none"
     notes: list[str] = []
     index = starts = 0
-    for is_first, report in _reports(text, notes):
+    for is_first, line, report in _reports(text, notes):
         has_devices = isinstance(report.get("disk"), list)
         at = _moment(report.get("timestamp"), clock_of_day, day_first)
         # iostat's first report is the mean since boot; mpstat has none of that.
@@ -57,11 +57,11 @@ def _read(path: Path, day_first: bool) -> Recording:
         index += 1
         metrics = _processors(report)
         if metrics:
-            cpu.append(Sample(at_s, metrics))
+            cpu.append(Sample(at_s, metrics, line))
         for row in report["disk"] if has_devices and isinstance(report["disk"], list) else []:
             name, pairs = _pairs(row)
             if name and (found := device_metrics(pairs)):
-                devices.setdefault(name, []).append(Sample(at_s, found))
+                devices.setdefault(name, []).append(Sample(at_s, found, line))
     if not cpu and not devices:
         raise UserError("no reports after the first, which is the mean since boot", where=f"{path}:1")
     notes += starts_note("iostat", starts)
@@ -71,9 +71,10 @@ def _read(path: Path, day_first: bool) -> Recording:
     return Recording(NAME, clock, cpu, None, devices, notes=notes)
 
 
-def _reports(text: str, notes: list[str]) -> Iterator[tuple[bool, dict[str, JsonValue]]]:
-    """Each report of each `statistics` list, as far as the text goes, and whether it is the first of its list."""
+def _reports(text: str, notes: list[str]) -> Iterator[tuple[bool, int, dict[str, JsonValue]]]:
+    """Each report of each `statistics` list, as far as the text goes: whether it is the first of its list, its line."""
     decoder = json.JSONDecoder()
+    line, counted = 1, 0
     for begin in _BEGIN.finditer(text):
         at, is_first = begin.end(), True
         while True:
@@ -81,13 +82,14 @@ def _reports(text: str, notes: list[str]) -> Iterator[tuple[bool, dict[str, Json
                 at += 1
             if at >= len(text) or text[at] != "{":
                 break
+            line, counted = line + text.count("\n", counted, at), at
             try:
                 report, at = decoder.raw_decode(text, at)
             except (ValueError, RecursionError):
                 notes.append("cut off or damaged after its last whole report")
                 return
             if isinstance(report, dict):
-                yield is_first, report
+                yield is_first, line, report
             is_first = False
 
 

@@ -40,8 +40,8 @@ _COLUMNS = {
     "cache": ("machine.memory_cached_bytes", _KIB),
 }
 
-#: The time of a row, if it has one, and its figures.
-_Row = tuple[float | None, dict[str, float]]
+#: The time of a row, if it has one, its figures, and its line.
+_Row = tuple[float | None, dict[str, float], int]
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -81,7 +81,7 @@ def read(path: Path) -> Recording:
             continue
         clock_told = clock_told or stamp is not None
         metrics = {_COLUMNS[name][0]: value * _COLUMNS[name][1] for name, value in values.items() if name in _COLUMNS}
-        blocks[-1].append((stamp[0] if stamp is not None else None, metrics))
+        blocks[-1].append((stamp[0] if stamp is not None else None, metrics, number))
     starts = starts_of([(len(rows), count) for rows, count in zip(blocks, unreadable, strict=True)])
     samples = _samples(blocks, starts)
     if not samples:
@@ -96,7 +96,10 @@ def read(path: Path) -> Recording:
 def _samples(blocks: list[list[_Row]], starts: list[int]) -> list[Sample]:
     """The rows without the first one of each start. Without times, they are numbered."""
     rows = [row for number, block in enumerate(blocks) for row in block[1 if number in starts else 0 :]]
-    return [Sample(float(index) if at_s is None else at_s, metrics) for index, (at_s, metrics) in enumerate(rows, 1)]
+    return [
+        Sample(float(index) if at_s is None else at_s, metrics, number)
+        for index, (at_s, metrics, number) in enumerate(rows, 1)
+    ]
 
 
 def _is_heading(words: list[str]) -> bool:

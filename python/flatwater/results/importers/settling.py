@@ -1,0 +1,120 @@
+"""The line of a run as it can be judged. What lies too far away, stands for too long, or is missing, is told.
+
+The judgement counts each reading once: one that stands for ten minutes among others of a second is none of the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+from flatwater.results.importers.imported import ImportedCell, Importer, Interval
+from flatwater.results.importers.spans import GAP_TIMES, joined_part, length_text
+
+_THROUGHPUT = "workload.throughput"
+#: Units that count a minute.
+MINUTELY = ("NOTPM", "NOPM", "tpm")
+
+
+def parts_of(importer: Importer, paths: Sequence[Path]) -> list[list[Path]]:
+    """The files of a format that are read together: fio numbers the logs of one job."""
+    return [list(paths)] if importer.NAME == "fio-log" and paths else [[path] for path in paths]
+
+
+def read_part(importer: Importer, paths: list[Path]) -> list[ImportedCell]:
+    """The cells of files that are read together. Errors: UserError, those of the importer."""
+    cells = importer.read(paths)
+    for cell in cells:
+        settle(cell, paths[0].name)
+    return cells
+
+
+def settle(cell: ImportedCell, name: str) -> None:
+    """Makes the intervals of a cell a line that can be judged. What is left out is told with its file and line."""
+    if not cell.intervals:
+        return
+    _leave_out_parts(cell, name)
+    _leave_out_long(cell, name)
+    _tell_gaps(cell, name)
+
+
+def done_in(interval: Interval, unit: str) -> float:
+    """What was done in an interval, in operations of its unit."""
+    per_s = interval.metrics.get("workload.ops_per_s")
+    if per_s is None:
+        per_s = interval.metrics.get(_THROUGHPUT, 0.0) / (60 if unit in MINUTELY else 1)
+    return per_s * (interval.end_s - interval.start_s)
+
+
+def _leave_out_parts(cell: ImportedCell, name: str) -> None:
+    intervals = cell.intervals
+    first, end = joined_part([one.end_s for one in intervals])
+    gone = [*intervals[:first], *intervals[end:]]
+    if not gone:
+        return
+    cell.intervals = intervals[first:end]
+    head = intervals[first]
+    if first:
+        # Its first reading is none of the time before it.
+        gone.append(replace(head, end_s=max(head.start_s, head.end_s - cell.interval_s)))
+        cell.intervals[0] = replace(head, start_s=gone[-1].end_s)
+    begin_s, end_s = cell.intervals[0].start_s, cell.intervals[-1].end_s
+    cell.others = [one for one in cell.others if begin_s <= one.end_s <= end_s]
+    cell.operations = max(0, cell.operations - round(sum(done_in(one, cell.unit) for one in gone)))
+    size = sum(one.metrics.get("workload.bytes_per_s", 0.0) * (one.end_s - one.start_s) for one in gone)
+    cell.bytes = max(0, cell.bytes - round(size))
+    apart_s = max(after.end_s - before.end_s for before, after in pairwise(intervals))
+    count = _count(len(intervals) - len(cell.intervals), "reading")
+    cell.warnings.append(
+        f"{_place(name, gone[0])}: {count} left out: up to {length_text(apart_s)} lie between the readings. "
+        "Cut the file there, and import the parts one by one"
+    )
+
+
+def _leave_out_long(cell: ImportedCell, name: str) -> None:
+    """An interval that is much longer than the others is none of the line: what is known of it is its mean."""
+    limit_s = GAP_TIMES * cell.interval_s
+    long = [one for one in cell.intervals if one.end_s - one.start_s > limit_s]
+    if not long or len(long) == len(cell.intervals):
+        return
+    rest = [one for one in cell.intervals if one.end_s - one.start_s <= limit_s]
+    worst = max(long, key=lambda one: one.end_s - one.start_s)
+    told = f"{_place(name, worst)}: a reading of {length_text(worst.end_s - worst.start_s)}"
+    told += f" (and {len(long) - 1} more)" if len(long) > 1 else ""
+    apart, whole = _mean(rest), _mean([*rest, *long])
+    cell.warnings.append(
+        f"{told} among those of {cell.interval_s:g} s is not taken into the line: "
+        f"with it, the mean would be {whole:,.4g} {cell.unit}, not {apart:,.4g}"
+    )
+    cell.intervals = rest
+    for one in long:
+        metrics = {key: value for key, value in one.metrics.items() if not key.startswith("workload.")}
+        if metrics:
+            cell.others.append(Interval(one.start_s, one.end_s, metrics, one.line))
+
+
+def _mean(intervals: Sequence[Interval]) -> float:
+    """The mean throughput over the time of intervals."""
+    length_s = sum(one.end_s - one.start_s for one in intervals)
+    rates = [(one.metrics.get(_THROUGHPUT, 0.0), one.end_s - one.start_s) for one in intervals]
+    return sum(rate * part_s for rate, part_s in rates) / length_s if length_s else 0.0
+
+
+def _tell_gaps(cell: ImportedCell, name: str) -> None:
+    gaps = [(now.start_s - before.end_s, now) for before, now in pairwise(cell.intervals)]
+    # A line that is left out is told where it is read: it is a gap of one interval.
+    long = [(gap_s, now) for gap_s, now in gaps if gap_s > (GAP_TIMES - 1) * cell.interval_s]
+    if long:
+        gap_s, behind = max(long, key=lambda pair: pair[0])
+        more = f" ({len(long)} gaps, the longest)" if len(long) > 1 else ""
+        cell.warnings.append(f"{_place(name, behind)}: no reading in the {length_text(gap_s)} before it{more}")
+
+
+def _place(name: str, interval: Interval) -> str:
+    return f"{name}:{interval.line}" if interval.line else f"{name}, at {interval.end_s:,.0f} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
