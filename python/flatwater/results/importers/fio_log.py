@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from flatwater.errors import UserError
-from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, read_head
+from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, has_mark, read_head, read_text
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import damage_note, far_away, far_s, intervals_max
 from flatwater.results.schema import LatencyUs
@@ -119,18 +119,26 @@ def _without_far(path: Path, arrays: list[Ints]) -> tuple[list[Ints], list[str]]
 
 
 def _without_torn_end(path: Path, columns: int) -> tuple[bytes | None, list[str]]:
-    """The log without a last line that cannot be read, and the note about it; None if the last line is whole.
+    """The log without a last line that cannot be read, and the note about it; None if the file can be read as it is.
 
     A run that was killed leaves such a line. One in the middle is no such thing, and cannot be left out: fio writes no
     line for a window without IO.
     """
+    if has_mark(path):
+        text = read_text(path).encode()
+        whole, unread = _torn(text, columns)
+        return text if whole is None else whole, unread
     with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        begin = content.rfind(b"\n", 0, len(content) - 1) + 1
-        if begin == 0 or _is_line(content[begin:].decode(errors="replace"), columns):
-            return None, []
-        broken = Broken()
-        broken.add(content[:begin].count(b"\n") + 1)
-        return content[:begin], broken.notes()
+        return _torn(content, columns)
+
+
+def _torn(content: bytes | mmap.mmap, columns: int) -> tuple[bytes | None, list[str]]:
+    begin = content.rfind(b"\n", 0, len(content) - 1) + 1
+    if begin == 0 or _is_line(content[begin:].decode(errors="replace"), columns):
+        return None, []
+    broken = Broken()
+    broken.add(content[:begin].count(b"\n") + 1)
+    return content[:begin], broken.notes()
 
 
 def _is_line(line: str, columns: int) -> bool:

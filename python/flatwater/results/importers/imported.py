@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,14 @@ from flatwater.spelling import guessed_path
 TEXT_BYTES_MAX = 256 * 1024 * 1024
 #: The size of a file's beginning that `auto` gives to each importer.
 HEAD_BYTES = 64 * 1024
+#: Byte order marks. That of UTF-32 begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 
 
 @dataclass
@@ -126,12 +135,25 @@ def read_head(path: Path) -> str:
         raise UserError("is a folder, not a file", where=str(path), hint="a flatwater result needs no import") from None
     except OSError as error:
         raise UserError(f"cannot read it: {error.strerror}", where=str(path), hint=guessed_path(path)) from None
-    if not head.strip():
+    text = decoded(head)
+    if not text.strip():
         raise UserError("the file is empty", where=str(path), hint="did the benchmark run to its end?")
-    if b"\0" in head:
-        line = head[: head.index(b"\0")].count(b"\n") + 1
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
         raise UserError("binary, not the text that a benchmark prints", where=f"{path}:{line}")
-    return head.decode("utf-8", errors="replace")
+    return text
+
+
+def decoded(content: bytes) -> str:
+    """The text of a file: UTF-8, or what its byte order mark says (PowerShell and Excel write others)."""
+    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    return content.decode(encoding, errors="replace")
+
+
+def has_mark(path: Path) -> bool:
+    """Whether a file begins with a byte order mark. Errors: OSError."""
+    with path.open("rb") as handle:
+        return handle.read(len(codecs.BOM_UTF32_LE)).startswith(tuple(mark for mark, _ in _MARKS))
 
 
 def read_text(path: Path) -> str:
@@ -140,7 +162,7 @@ def read_text(path: Path) -> str:
     try:
         if path.stat().st_size > TEXT_BYTES_MAX:
             raise UserError(f"larger than {TEXT_BYTES_MAX >> 20} MiB", where=str(path), hint="import parts of it")
-        text = path.read_bytes().decode("utf-8", errors="replace")
+        text = decoded(path.read_bytes())
     except OSError as error:
         raise UserError(f"cannot read it: {error.strerror}", where=str(path), hint=guessed_path(path)) from None
     if "\0" in text:

@@ -29,10 +29,12 @@ REPORT = re.compile(r"\[\s*(\d{1,9}(?:\.\d{1,9})?)\s*s\s*\]\s*(.*)")
 NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
 #: A line of sysbench.report_csv (sysbench-tpcc's `--report-csv=yes`): time, threads, tps, qps, reads, writes, other
 #: statements, a percentile of the latency (ms), errors and reconnects a second.
-CSV = re.compile(",".join([NUMBER] * 10))
-#: What begins like a line of `--report-interval`, or of CSV, and need not be whole.
-REPORT_BEGINS = re.compile(r"\[\s*(?:\d|$)")
-CSV_BEGINS = re.compile(r"\d")
+CSV = re.compile(",".join([NUMBER, r"(\d{1,9})", *[NUMBER] * 8]))
+#: What begins like a line of `--report-interval` or has its words, or begins like one of CSV, and need not be whole.
+REPORT_BEGINS = re.compile(r"\[\s*(?:\d|$)|\[.{0,20}\] (?:thds|reads): ")
+CSV_BEGINS = re.compile(r"\d|[^,]{0,20},\d{1,9},\d")
+#: A share of the lines at the beginning of a file of CSV that are whole, at least.
+CSV_WHOLE = 0.5
 FILEIO = re.compile(rf"reads: {NUMBER} (MiB|MB|Mb)/s writes: {NUMBER} \S+ fsyncs: {NUMBER}/s\s*(.*)")
 #: tps of oltp (0.5 has commas), eps of other scripts.
 EVENTS = re.compile(rf"(?:thds|threads): ?(\d{{1,9}}),? (tps|eps): {NUMBER},?\s*(.*)")
@@ -96,8 +98,10 @@ def recognises(path: Path, head: str) -> bool:
     lines = [line.lstrip() if stamp is not None else line for stamp, line in map(unstamped, lines)]
     if any(VERSION.match(line) or REPORT.match(line) for line in lines):
         return True
+    # The last line of the head may be cut off, and the first one of the file may be damaged, or have names.
     filled = [line.strip() for line in lines if line.strip()]
-    return len(filled) > 1 and all(CSV.fullmatch(line) for line in filled[:2])
+    whole = sum(CSV.fullmatch(line) is not None for line in filled)
+    return whole > 0 and whole >= CSV_WHOLE * (len(filled) - 1)
 
 
 def read(paths: list[Path]) -> list[ImportedCell]:
@@ -107,6 +111,8 @@ def read(paths: list[Path]) -> list[ImportedCell]:
 
 def _read_file(path: Path) -> list[ImportedCell]:
     runs: list[_Run] = []
+    # What looks like a report that cannot be read, before the first line that can.
+    early: list[tuple[int, str]] = []
     for number, stamped in numbered_lines(read_text(path)):
         stamp, line = unstamped(stamped)
         # Some programs write two blanks behind the time, and some take sysbench's own away.
@@ -115,22 +121,38 @@ def _read_file(path: Path) -> list[ImportedCell]:
             runs.append(_Run(number, match[1]))
         elif csv := CSV.fullmatch(line.strip()):
             if not runs:
-                runs.append(_Run(number, "unknown"))
+                runs.append(_headless(number, early, is_csv=True))
             _csv_line(number, runs[-1], csv)
         elif report := REPORT.match(line):
             if not runs:
-                runs.append(_Run(number, "unknown"))  # the head of the file was cut off
+                runs.append(_headless(number, early, is_csv=False))
             if stamp is not None and stamp.at_s is not None and runs[-1].began is None:
                 runs[-1].began = stamp.at_s - float(report[1]), stamp.has_zone
                 runs[-1].has_year = stamp.has_year
             _report_line(number, runs[-1], float(report[1]), report[2])
-        elif runs and (REPORT_BEGINS.match(line) or (runs[-1].is_csv and CSV_BEGINS.match(line))):
-            runs[-1].broken.add(number, f"not a report of sysbench's: {line[:50]!r}")
-        elif runs:
+        elif not runs:
+            early += [(number, line)] if REPORT_BEGINS.match(line) or CSV_BEGINS.match(line) else []
+        elif REPORT_BEGINS.match(line) or (runs[-1].is_csv and CSV_BEGINS.match(line)):
+            runs[-1].broken.add(number, _not_a_report(line))
+        else:
             _other_line(number, runs[-1], line)
     if not runs:
         raise UserError("not sysbench's output", where=f"{path}:1", hint="keep what `sysbench ... run` prints")
     return [_cell(path, run, number if len(runs) > 1 else None) for number, run in enumerate(runs, 1)]
+
+
+def _headless(number: int, early: list[tuple[int, str]], *, is_csv: bool) -> _Run:
+    """A run whose head is not in the file. The lines before its first report may be reports that cannot be read."""
+    run = _Run(number, "unknown")
+    begins = CSV_BEGINS if is_csv else REPORT_BEGINS
+    for before, line in early:
+        if begins.match(line):
+            run.broken.add(before, _not_a_report(line))
+    return run
+
+
+def _not_a_report(text: str) -> str:
+    return f"not a report of sysbench's: {text[:50]!r}"
 
 
 def _other_line(number: int, run: _Run, line: str) -> None:
@@ -213,6 +235,7 @@ def _place(path: Path, run: _Run) -> list[str]:
 
 def _report_metrics(run: _Run, text: str) -> dict[str, float] | str:
     """The figures of a report, or why they cannot be read."""
+    text = run.broken.with_points(text)
     if REPORT_BEGINS.search(text):
         return f"another report begins in it: {text[:50]!r}"
     if match := FILEIO.fullmatch(text):
@@ -220,7 +243,7 @@ def _report_metrics(run: _Run, text: str) -> dict[str, float] | str:
     elif match := EVENTS.fullmatch(text):
         metrics = _event_metrics(run, match)
     else:
-        return f"not a report of sysbench's: {text[:50]!r}"
+        return _not_a_report(text)
     latency, errors = LATENCY.search(text), ERRORS.search(text)
     if latency is None:
         return f"the report has no latency: {text[-50:]!r}"

@@ -86,4 +86,4 @@ def _delimiter(line: str) -> str:
 
 
 def _names(line: str) -> list[str]:
-    return [cell.strip().strip('"').lower() for cell in line.lstrip("\ufeff").split(_delimiter(line))]
+    return [cell.strip().strip('"').lower() for cell in line.split(_delimiter(line))]

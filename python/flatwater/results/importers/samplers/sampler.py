@@ -20,6 +20,7 @@ Clock = Literal["epoch", "local", "none"]
 _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 #: As C and Python write floats: 16384, 0.1, 12.142857142857142, 1.6384e+06. Bounded, as a damaged file has any length.
 _NUMBER = re.compile(r"-?[0-9]{1,20}(?:[.,][0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?")
+_COMMA = re.compile(r"(?<=\d),(?=\d)")
 #: No figure of a machine or a server is larger.
 _VALUE_MAX = 1e20
 #: A clock that goes back by at least this was set back (the end of summer time); by less, a line is out of order.
@@ -120,6 +121,12 @@ class Broken:
             return None
         self._has_commas = self._has_commas or any("," in text for text in texts)
         return dict(zip(names, values, strict=True))
+
+    def with_points(self, text: str) -> str:
+        """A text with decimal points for its decimal commas; a comma before a blank is none."""
+        found = _COMMA.sub(".", text)
+        self._has_commas = self._has_commas or found != text
+        return found
 
     def notes(self) -> list[str]:
         """The notes about them, and about decimal commas; empty if there are none."""
