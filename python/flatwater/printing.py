@@ -41,6 +41,11 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda found: _as_in_json(found[0]), text)
 
 
+def one_line(text: str) -> str:
+    r"""The same for what must not take a second line, such as the name of a file: with ends of lines as `\u000a`."""
+    return re.sub(r"[\t\r\n]", lambda found: _as_in_json(found[0]), printable(text))
+
+
 def _as_in_json(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

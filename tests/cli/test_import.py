@@ -129,3 +129,93 @@ def test_a_pipe_is_refused_and_nothing_of_it_is_lost(tmp_path: Path, named: bool
     assert isinstance(error, UserError) and error.what == "is a pipe, not a file" and error.hint
     assert len(os.read(reading, 65536)) == 4096 and not (tmp_path / "r").exists()
     os.close(reading)
+
+
+#: Names that Linux takes, and that are no text, or more than one line of it.
+NAMES = [b"\xff\xfe", b"na\nme", b"\x1b[31mred", "\u202egnp".encode(), b"<b>"]
+
+
+@pytest.mark.parametrize("raw", NAMES, ids=repr)
+@pytest.mark.parametrize("place", ["the folder", "a run", "a recording", "a file by itself", "nothing known"])
+def test_names_of_any_bytes_are_stored_and_shown_safely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bytes, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    odd = os.fsdecode(raw)
+    folder = tmp_path / (odd if place == "the folder" else "bench")
+    folder.mkdir()
+    run = folder / (f"{odd}.txt" if place in ("a run", "a file by itself") else "run.txt")
+    run.write_text(sysbench(20))
+    if place != "a file by itself":
+        (folder / (f"{odd}.log" if place == "a recording" else "iostat.log")).write_text(iostat(20))
+        (folder / (odd if place == "nothing known" else "notes")).write_text("nothing")
+    given = run if place == "a file by itself" else folder
+    output = CliRunner().invoke(app, [str(given)])
+    assert output.exit_code == 0, output.exception
+    lines = output.output.splitlines()
+    assert all(line.isprintable() for line in lines)
+    (result,) = [open_result(path) for path in tmp_path.iterdir() if path.name.endswith("-result")]
+    assert result.path.name.isprintable() and lines[-1] == result.path.name
+    assert result.manifest.title.isprintable() and json.dumps(result.experiment)
+    assert len(result.cells) == 1
+
+
+def test_a_place_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / os.fsdecode(b"\xff")
+    error = CliRunner().invoke(app, [str(SAMPLES / "tpcc.txt"), "--out", str(out)]).exception
+    assert isinstance(error, UserError) and "must be UTF-8" in str(error)
+
+
+@pytest.mark.parametrize("where", ["series.merge_parts", "finish", "analyse"])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt, OSError(28, "No space left on device"), UserError("no")], ids=repr
+)
+@pytest.mark.parametrize("there", [False, True], ids=["new", "an empty folder"])
+def test_an_import_that_ends_early_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, error: BaseException, there: bool
+) -> None:
+    def fails(*arguments: object, **options: object) -> None:
+        raise error
+
+    out = tmp_path / "there" / "r" if there else tmp_path / "new" / "below" / "r"
+    if there:
+        out.mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    with monkeypatch.context() as patch:
+        target = {
+            "series.merge_parts": "flatwater.results.result.merge_parts",
+            "finish": "flatwater.results.result.Cell.finish",
+            "analyse": "flatwater.analysis.analyse",
+        }[where]
+        patch.setattr(target, fails)
+        output = CliRunner().invoke(app, [str(SAMPLES / "tpcc.txt"), "--out", str(out)])
+    assert output.exit_code != 0
+    if isinstance(output.exception, UserError) and not isinstance(error, UserError):
+        assert str(out) in str(output.exception) and ".flatwater-" not in str(output.exception)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert CliRunner().invoke(app, [str(SAMPLES / "tpcc.txt"), "--out", str(out)]).exit_code == 0
+    assert open_result(out).manifest.status == "complete"
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".flatwater-")]
+
+
+@pytest.mark.parametrize("out", ["file", "file/r", "full", "loop", "loop/r", "n" * 300])
+def test_places_where_no_result_can_be(tmp_path: Path, out: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    before = sorted(tmp_path.rglob("*"))
+    error = CliRunner().invoke(app, [str(SAMPLES / "tpcc.txt"), "--out", str(tmp_path / out)]).exception
+    assert isinstance(error, UserError) and str(tmp_path / out) in str(error)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_link_to_an_empty_folder_and_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert CliRunner().invoke(app, [str(SAMPLES / "tpcc.txt"), "--out", str(tmp_path / "link")]).exit_code == 0
+    assert (tmp_path / "link").is_symlink() and open_result(tmp_path / "real").manifest.status == "complete"
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert CliRunner().invoke(app, [str(SAMPLES / "tpcc.txt"), "--out", "."]).exit_code == 0
+    assert Path("flatwater.json").exists()

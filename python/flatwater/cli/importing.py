@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.printing import make_console, printable
+from flatwater.printing import make_console, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,8 +89,10 @@ def verb(
         stem = paths[0].stem
         # The logs of one fio run have names like PREFIX_iops.1.log: the prefix is the name of the run.
         name = name or (cells[0].label if stem.startswith(f"{cells[0].label}_") else stem)
-    out = out or Path(f"{name}-result")
-    sources = ", ".join(path.name for path in paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    out = out or Path(f"{one_line(name)}-result")
+    sources = ", ".join(path.name or path.resolve().name for path in paths[:3]) + (
+        f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    )
     result = keep(cells, out, name, f"Imported from {sources}", analyse)
     if as_json:
         print(json.dumps(_as_data(result, reports), indent=1))
@@ -125,7 +127,7 @@ def _print_files(reports: Sequence[FileReport]) -> None:
     console = make_console()
 
     def say(text: str) -> None:
-        console.print(printable(text), soft_wrap=True)
+        console.print(one_line(text), soft_wrap=True)
 
     if len(reports) <= FILES_TOLD:
         for report in reports:
@@ -149,14 +151,14 @@ def _print_cells(result: Result, name: str) -> None:
             continue
         label = cell.label if len(result.cells) > 1 else name
         if len(result.cells) <= FILES_TOLD:
-            console.print(f"{label}: {cell.summary.verdict_text}", soft_wrap=True)
+            console.print(f"{one_line(label)}: {cell.summary.verdict_text}", soft_wrap=True)
         for warning in cell.summary.warnings:
             if len(result.cells) > 1:
                 warned[warning.partition(" (")[0]] += 1
             else:
-                console.print(f"  warning: {printable(warning)}", soft_wrap=True)
+                console.print(f"  warning: {one_line(warning)}", soft_wrap=True)
     for warning, count in warned.most_common(FILES_TOLD):
-        console.print(f"  warning of {count} of {len(result.cells)} cells: {printable(warning)}", soft_wrap=True)
+        console.print(f"  warning of {count} of {len(result.cells)} cells: {one_line(warning)}", soft_wrap=True)
     console.print(str(result.path), soft_wrap=True)
 
 

@@ -38,11 +38,7 @@ def create_result(
 
     Errors: UserError; FlatwaterError when the disk is full. Everything that this call made is deleted then.
     """
-    try:
-        # The Parquet library takes only paths that are UTF-8.
-        str(path).encode()
-    except UnicodeEncodeError:
-        raise UserError("the path of a result must be UTF-8 text", where=repr(str(path))) from None
+    require_text(path)
     made: list[Path] = []
     try:
         if is_unmeasured(path):
@@ -65,6 +61,14 @@ def create_result(
         undo(made)
         raise unwritten_result(error, path) from None
     return open_result(path)
+
+
+def require_text(path: Path) -> None:
+    """Errors: UserError for a path that is not UTF-8: the Parquet library takes no other."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise UserError("the path of a result must be UTF-8 text", where=repr(str(path))) from None
 
 
 def in_the_way(path: Path) -> UserError:

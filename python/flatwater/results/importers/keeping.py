@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from flatwater import __version__
-from flatwater.errors import UserError
+from flatwater.printing import one_line
+from flatwater.results.beside import new_result_folder
 from flatwater.results.create import create_result
 from flatwater.results.importers.imported import ImportedCell, Totals
+from flatwater.results.opening import open_result
 from flatwater.results.result import Cell, Result
 from flatwater.results.schema import CellPlan, CellSummary, FieldValues, Manifest, Phase, now_utc
 from flatwater.results.series import Series
@@ -26,7 +29,12 @@ _THROUGHPUT = "workload.throughput"
 
 
 def keep(cells: list[ImportedCell], out: Path, name: str, about: str, analyse: Analyse) -> Result:
-    """Writes the cells to a new result folder at `out` and returns it, complete."""
+    """Writes the cells to a new result folder at `out` and returns it, complete.
+
+    Errors: UserError. Whatever ends it early (an error, Ctrl-C), nothing is left at `out`.
+    """
+    # Names of files and of jobs may be any bytes; what is stored is read by others.
+    cells, name, about = [_clean(cell) for cell in cells], one_line(name), one_line(about)
     sets = distinguish(cells)
     manifest = Manifest(
         name=name,
@@ -38,16 +46,28 @@ def keep(cells: list[ImportedCell], out: Path, name: str, about: str, analyse: A
         source="import",
         cells=[CellPlan(index=index, repeat=0, set=values, seed=0) for index, values in enumerate(sets)],
     )
-    result = create_result(out, manifest, _experiment(cells, name, about), {})
-    try:
+    with new_result_folder(out) as partial:
+        result = create_result(partial, manifest, _experiment(cells, name, about), {})
         for cell, imported in zip(result.cells, cells, strict=True):
             _write_journal(cell, imported)
             # After a power failure the files are imported again: no need to wait for the disk.
             cell.finish(_summary(cell, imported, analyse), durable=False)
         result.seal("complete")
-    except OSError as error:
-        raise UserError(f"cannot write the result folder: {error.strerror}", where=str(out)) from None
-    return result
+    return open_result(out)
+
+
+def _clean(cell: ImportedCell) -> ImportedCell:
+    """The cell with all text from outside fit to be stored and shown: each in one line, as Unicode."""
+    texts = ("label", "unit", "settings", "warnings", "unread", "totals", "files")
+    return replace(cell, **{name: _cleaned(getattr(cell, name)) for name in texts})
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, dict):
+        return {_cleaned(key): _cleaned(inner) for key, inner in value.items()}
+    return [_cleaned(inner) for inner in value] if isinstance(value, list) else value
 
 
 def distinguish(cells: list[ImportedCell]) -> list[FieldValues]:
