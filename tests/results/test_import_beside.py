@@ -7,11 +7,24 @@ from pathlib import Path
 
 import pytest
 
+from flatwater.errors import UserError
 from flatwater.results.importers import FORMATS, Found, Options, read_folder
 from flatwater.results.importers.samplers import SAMPLERS
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sampled import HEADING, SAMPLES, at, iostat, mpstat_json, mysqladmin, sysbench, sysstat_json, vmstat
+from sampled import (
+    HEADING,
+    SAMPLES,
+    at,
+    counters,
+    dstat_csv,
+    iostat,
+    mpstat_json,
+    mysqladmin,
+    sysbench,
+    sysstat_json,
+    vmstat,
+)
 
 N = 30
 RUN = sysbench(N, prefix=lambda second: f"{at(second)}Z ")
@@ -114,3 +127,35 @@ def test_the_line_of_a_run_has_its_series_for_itself(tmp_path: Path) -> None:
     found = read_folder([tmp_path], FORMATS, Options())
     (cell,) = found.cells
     assert sum("database.threads_running" in one.metrics for one in [*cell.intervals, *cell.others]) == N
+
+
+def test_a_report_that_was_cut_off_is_told_once(tmp_path: Path) -> None:
+    """The last report has its processors, but no devices."""
+    text = iostat(N)
+    told_of_it = told(read(tmp_path, {"x": text[: text.rindex("sda")]}))["x"]
+    assert told_of_it.startswith(f"{N} samples of 1 s; no times: taken to begin with the run")
+    assert told_of_it.count("no times: taken to begin") == 1 and f"{N - 1} samples of 1 s (sda)" in told_of_it
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        (dstat_csv(N, form="%d-%m %H:%M:%S").replace("13-03", "30-02").replace("14-03", "31-02"), 8, "30-02 23:59:31"),
+        (vmstat(N, stamped=True).replace("2026-03-1", "2026-02-3"), 3, "2026-02-33 23:59:30"),
+        (counters(N).replace("2026-03-1", "2026-02-3"), 2, "2026-02-33 23:59:30"),
+    ],
+    ids=["dstat", "vmstat", "counters"],
+)
+def test_a_date_that_does_not_exist_is_told_with_its_line(tmp_path: Path, text: str, line: int, says: str) -> None:
+    (tmp_path / "x").write_text(text)
+    (sampler,) = [one for one in SAMPLERS if one.recognises(tmp_path / "x", text)]
+    with pytest.raises(UserError, match=rf"x:{line}: no such time: '{says}'; no "):
+        sampler.read(tmp_path / "x")
+
+
+def test_one_of_a_thing_is_told_in_the_singular(tmp_path: Path) -> None:
+    assert "1 sample of 1 s" in told(read(tmp_path, {"x": mysqladmin(1)}))["x"]
+    (tmp_path / "y").mkdir()
+    (tmp_path / "y" / "z").write_text("hello")
+    with pytest.raises(UserError, match=r"nothing can be imported of 1 file; z:"):
+        read_folder([tmp_path / "y"], FORMATS, Options())

@@ -31,7 +31,7 @@ def test_the_older_order_several_runs_and_failures(tmp_path: Path) -> None:
     assert [(cell.label, cell.totals["nopm"], cell.totals["tpm"]) for cell in cells] == [
         (f"x {number}", 3000, 6900) for number in (1, 2, 3)
     ]
-    assert "1 virtual users failed" in cells[2].warnings and "the length of the test is not told" in cells[1].warnings
+    assert "1 virtual user failed" in cells[2].warnings and "the length of the test is not told" in cells[1].warnings
 
 
 class TestHammerdb:
@@ -64,3 +64,14 @@ class TestHammerdb:
         write(place, hammerdb_txt=HAMMERDB.rpartition("Vuser 1:TEST")[0])
         with pytest.raises(UserError, match="the run did not end"):
             read(place)
+
+    @pytest.mark.parametrize("minutes", ["0", "100000", "9" * 400])
+    @pytest.mark.parametrize("beside", [True, False])
+    def test_figures_that_no_run_has_are_told_with_their_line(self, place: Path, minutes: str, beside: bool) -> None:
+        text = HAMMERDB.replace("period of 2", f"period of {minutes}").replace("16 Active", "0 Active")
+        write(place, hammerdb_txt=text, **({"hdbtcount_txt": hammerdb_counter(180)} if beside else {}))
+        (cell,) = kept(place, read(place)).cells
+        assert cell.summary is not None
+        assert f"hammerdb.txt:5: {minutes[:20]} minutes of test cannot be: not taken" in cell.summary.warnings
+        assert "hammerdb.txt:9: 0 virtual users cannot be: not taken" in cell.summary.warnings
+        assert "connections" not in cell.result.experiment["workload"]

@@ -124,6 +124,8 @@ def _options(device: str | None, timezone: str | None, every: float | None) -> O
 
 
 def _print_files(reports: Sequence[FileReport]) -> None:
+    from flatwater.results.importers.imported import counted
+
     console = make_console()
 
     def say(text: str) -> None:
@@ -140,7 +142,7 @@ def _print_files(reports: Sequence[FileReport]) -> None:
     say("taken: " + ", ".join(f"{count} of {tool}" for tool, count in tools.most_common()))
     for reason, count in reasons.most_common(10):
         first = next(report for report in reports if not report.taken and report.left_out == reason)
-        say(f"left out: {count} files, such as {first.path.name}: {reason}")
+        say(f"left out: {counted(count, 'file')}, such as {first.path.name}: {reason}")
 
 
 def _print_cells(result: Result, name: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flatwater.results.importers.claims import Claims, Granted
 from flatwater.results.importers.clocks import Placed, Timeline
-from flatwater.results.importers.imported import ImportedCell, Interval
+from flatwater.results.importers.imported import ImportedCell, Interval, counted
 from flatwater.results.importers.samplers import Recording
 from flatwater.results.importers.spans import is_damage
 
@@ -97,7 +97,10 @@ def _take(made: Assembled, one: _Beside, device: str | None, claims: Claims, ass
         granted = claims.grant(path, program_of(recording), placed.intervals)
         grants.append(granted)
         made.cell.others += granted.intervals
-        texts += [placed.text] if granted.intervals and placed.text not in texts else []
+        if granted.intervals:
+            # A device may lack a sample that the processors have: where a report was cut off.
+            own = f" ({device})" if texts else ""
+            texts += [f"{text}{own}" for text in placed.told if text not in texts]
         if granted.intervals and placed.assumed:
             names = assumed.setdefault(placed.assumed, [])
             names += [path.name] if path.name not in names else []
@@ -136,7 +139,7 @@ def _reasons(cell: ImportedCell, path: Path, program: str, grants: list[Granted]
             "Import without the one that is not of this run"
         )
     if joint := max((granted.joint for granted in grants), default=0):
-        found.append(f"{joint} samples that another part has, too, are left out")
+        found.append(f"{counted(joint, 'sample')} that another part has, too, {'is' if joint == 1 else 'are'} left out")
     return found
 
 

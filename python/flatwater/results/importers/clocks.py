@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flatwater.results.importers.imported import Interval
+from flatwater.results.importers.imported import Interval, counted
 from flatwater.results.importers.samplers import Recording, Sample
 from flatwater.results.importers.spans import GAP_TIMES, gap_note, usual_interval
 
@@ -26,7 +26,8 @@ class Placed:
     """The intervals of one file in the time of a run, and what is to be told of them."""
 
     intervals: list[Interval]
-    text: str
+    #: Each told once for a recording, whatever it is of.
+    told: tuple[str, ...]
     #: What was assumed of its times; empty if nothing.
     assumed: str = ""
 
@@ -64,7 +65,7 @@ class Timeline:
             if start_s >= -usual / 2 and at_s <= self.length_s + usual / 2 and sample.metrics:
                 found.append(Interval(max(start_s, 0.0), at_s, sample.metrics, sample.line))
         told = [
-            f"{len(found)} sample{'' if len(found) == 1 else 's'} of {usual:g} s",
+            f"{counted(len(found), 'sample')} of {usual:g} s",
             *([assumed] if assumed else []),
             *gap_note(times, [sample.line for sample in samples]),
         ]
@@ -72,7 +73,7 @@ class Timeline:
         filled = sum(bool(sample.metrics) for sample in samples)
         if len(found) < filled:
             told.append(f"{filled - len(found)} of {filled} lie outside of the run")
-        return Placed(found, "; ".join(told), assumed)
+        return Placed(found, tuple(told), assumed)
 
     def _guessed_step(self, samples: Sequence[Sample]) -> float:
         ratio = self.length_s / samples[-1].at_s if samples and samples[-1].at_s > 0 else 1.0

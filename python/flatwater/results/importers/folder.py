@@ -14,7 +14,7 @@ from flatwater.errors import UserError
 from flatwater.results.importers.adding import Assembled
 from flatwater.results.importers.assemble import Options, assemble, from_recordings
 from flatwater.results.importers.dates import settled
-from flatwater.results.importers.imported import ImportedCell, Importer, read_head
+from flatwater.results.importers.imported import ImportedCell, Importer, counted, read_head
 from flatwater.results.importers.names import key_of, runs_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording
 from flatwater.results.importers.samplers.sampler import without_colours
@@ -241,4 +241,4 @@ def _why_nothing(found: Found) -> str:
     if not found.reports:
         return "there are no files in it"
     first = next((one for one in found.reports if one.tool is not None), found.reports[0])
-    return f"nothing can be imported of {len(found.reports)} files; {first.path.name}: {first.left_out}"
+    return f"nothing can be imported of {counted(len(found.reports), 'file')}; {first.path.name}: {first.left_out}"

@@ -11,16 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.results import MetricSummary
-from flatwater.results.importers.imported import ImportedCell, Totals, bad_line, numbered_lines, read_text
+from flatwater.results.importers.imported import ImportedCell, Totals, bad_line, counted, numbered_lines, read_text
 from flatwater.results.schema import FieldValues
 
 NAME = "hammerdb"
 _RESULT = re.compile(r"System achieved (\d{1,12}) NOPM from (\d{1,12}) (\S.{0,40}?) TPM")
 #: Before version 4, the order was another.
 _OLD_RESULT = re.compile(r"System achieved (\d{1,12}) (\S.{0,40}?) TPM at (\d{1,12}) NOPM")
-_RAMPUP = re.compile(r"Beginning rampup time of (\d{1,5}) minutes")
-_LENGTH = re.compile(r"Timing test period of (\d{1,5}) in minutes")
-_USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured")
+_RAMPUP = re.compile(r"Beginning rampup time of (\d+) minutes")
+_LENGTH = re.compile(r"Timing test period of (\d+) in minutes")
+_USERS = re.compile(r"(\d+) Active Virtual Users configured")
+#: No test is longer (two months), and none has more users.
+_MINUTES_MAX, _USERS_MAX = 99_999, 999_999
 _FAILURE = re.compile(r"Vuser (\d{1,6}):(?:FINISHED FAILED|Error\b)|Error in Virtual User (\d{1,6})")
 _MINUTE_S = 60.0
 #: The warning about a run of which only totals are known.
@@ -40,7 +42,16 @@ class _Run:
     length_s: float = 0.0
     users: int | None = None
     failed: set[str] = field(default_factory=set)
-    cells: list[ImportedCell] = field(default_factory=list)
+    #: Figures that no run has, each with its file and line.
+    absurd: list[str] = field(default_factory=list)
+
+    def told(self, text: str, least: int, most: int, what: str, place: str) -> int:
+        """A number that the log tells; 0, and a warning, for one that no run has."""
+        digits = text.lstrip("0") or "0"
+        if len(digits) <= len(str(most)) and least <= int(digits) <= most:
+            return int(digits)
+        self.absurd.append(f"{place}: {digits[:20]} {what} cannot be: not taken")
+        return 0
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -57,13 +68,14 @@ def read(paths: list[Path]) -> list[ImportedCell]:
 def _read_file(path: Path) -> list[ImportedCell]:
     run = _Run()
     cells: list[ImportedCell] = []
-    for _, line in numbered_lines(read_text(path)):
+    for number, line in numbered_lines(read_text(path)):
+        place = f"{path.name}:{number}"
         if match := _RAMPUP.search(line):
-            run.rampup_s = float(match[1]) * _MINUTE_S
+            run.rampup_s = run.told(match[1], 0, _MINUTES_MAX, "minutes of ramp-up", place) * _MINUTE_S
         elif match := _LENGTH.search(line):
-            run.length_s = float(match[1]) * _MINUTE_S
+            run.length_s = run.told(match[1], 1, _MINUTES_MAX, "minutes of test", place) * _MINUTE_S
         elif match := _USERS.search(line):
-            run.users = int(match[1])
+            run.users = run.told(match[1], 1, _USERS_MAX, "virtual users", place) or None
         elif match := _FAILURE.search(line):
             run.failed.add(match[1] or match[2])
         elif match := _RESULT.search(line):
@@ -85,9 +97,9 @@ def _cell(path: Path, run: _Run, nopm: int, tpm: int, database: str) -> Imported
         "workload.throughput": MetricSummary(mean=float(nopm), max=None),
         "workload.ops_per_s": MetricSummary(mean=tpm / _MINUTE_S, max=None),
     }
-    warnings = [NO_SERIES]
+    warnings = [*run.absurd, NO_SERIES]
     if run.failed:
-        warnings.append(f"{len(run.failed)} virtual users failed")
+        warnings.append(f"{counted(len(run.failed), 'virtual user')} failed")
     if not run.length_s:
         warnings.append(NO_LENGTH)
     fields: FieldValues = {"workload.kind": "tpcc", "workload.variant": "tproc-c"}

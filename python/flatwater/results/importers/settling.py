@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from flatwater.results.importers.imported import ImportedCell, Importer, Interval
+from flatwater.results.importers.imported import ImportedCell, Importer, Interval, counted
 from flatwater.results.importers.spans import GAP_TIMES, joined_part, length_text
 
 _THROUGHPUT = "workload.throughput"
@@ -66,7 +66,7 @@ def _leave_out_parts(cell: ImportedCell, name: str) -> None:
     size = sum(one.metrics.get("workload.bytes_per_s", 0.0) * (one.end_s - one.start_s) for one in gone)
     cell.bytes = max(0, cell.bytes - round(size))
     apart_s = max(after.end_s - before.end_s for before, after in pairwise(intervals))
-    count = _count(len(intervals) - len(cell.intervals), "reading")
+    count = counted(len(intervals) - len(cell.intervals), "reading")
     cell.warnings.append(
         f"{_place(name, gone[0])}: {count} left out: up to {length_text(apart_s)} lie between the readings. "
         "Cut the file there, and import the parts one by one"
@@ -114,7 +114,3 @@ def _tell_gaps(cell: ImportedCell, name: str) -> None:
 
 def _place(name: str, interval: Interval) -> str:
     return f"{name}:{interval.line}" if interval.line else f"{name}, at {interval.end_s:,.0f} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

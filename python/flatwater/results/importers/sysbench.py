@@ -14,7 +14,15 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.results import LatencyUs, MetricSummary
-from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines, read_text
+from flatwater.results.importers.imported import (
+    ImportedCell,
+    Interval,
+    Totals,
+    bad_line,
+    counted,
+    numbered_lines,
+    read_text,
+)
 from flatwater.results.importers.samplers.line_stamps import unstamped
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import damage_note, damaged
@@ -304,7 +312,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     warnings = []
     if run.failures:
         line, what = run.failures[0]
-        warnings.append(f"sysbench failed {len(run.failures)} times, first with (line {line}): {what}")
+        warnings.append(f"sysbench failed {counted(len(run.failures), 'time')}, first with (line {line}): {what}")
     misplaced = _place(path, run)
     _name_percentile(run, warnings)
     total_s = run.totals.get("total_time_s")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
-from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines, read_text
+from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, counted, numbered_lines, read_text
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import damage_note, damaged
 from flatwater.results.schema import Phase
@@ -200,5 +200,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     cell.unread = [*run.broken.notes(), *misplaced]
     cell.warnings += cell.unread
     if run.noise:
-        cell.warnings.append(f"{run.noise:,} lines of errors among the intervals, the first: {run.first_noise}")
+        cell.warnings.append(
+            f"{counted(run.noise, 'line')} of errors among the intervals, the first: {run.first_noise}"
+        )
     return cell

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from flatwater.errors import UserError
 from flatwater.results.importers.imported import read_text
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, evened, in_order, number_of
@@ -48,7 +47,7 @@ def _read(path: Path, day_first: bool) -> Recording:
             cells = []
         stamp = read_stamp(cells[0], day_first) if cells else None
         if stamp is None or len(cells) != len(names):
-            broken.add(number)
+            broken.add(number, f"no such time: {cells[0][:40]!r}" if cells and stamp is None else "")
             continue
         clock.append(stamp[1])
         figures: dict[str, float] = {}
@@ -59,7 +58,7 @@ def _read(path: Path, day_first: bool) -> Recording:
                 broken.add_value(number, cell)
         readings.append(Reading(stamp[0], figures, number))
     if len(readings) < 2:
-        raise UserError("no two rows with a time and as many columns as the heading", where=f"{path}:2")
+        raise broken.nothing(path, "no two rows with a time and as many columns as the heading")
     notes = broken.notes()
     rows = in_order([Sample(at_s, dict(row), line) for at_s, row, line in readings], notes)
     times = evened(own_times := [row.at_s for row in rows])

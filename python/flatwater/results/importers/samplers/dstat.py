@@ -12,7 +12,6 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flatwater.errors import UserError
 from flatwater.results.importers.samplers.headings import starts_note, starts_of
 from flatwater.results.importers.samplers.sampler import (
     Broken,
@@ -97,7 +96,7 @@ def read(path: Path) -> Recording:
     is_csv = any(_TITLE.match(line) for _, line in lines[:20])
     (_read_csv if is_csv else _read_text)(state, lines)
     if not state.samples and not state.devices:
-        raise UserError("no samples after the first line, which is the mean since boot", where=f"{path}:1")
+        raise state.broken.nothing(path, "no samples after the first line, which is the mean since boot")
     notes = [*starts_note(NAME, state.starts), *state.broken.notes()]
     if not is_csv:
         notes.append("the text of dstat: figures have three or four digits")
@@ -197,8 +196,9 @@ def _row(state: _State, number: int, cells: list[str], values: list[float | None
             of_devices.setdefault(device, {})[metric] = value
         elif value is None and not _is_unknown(group, name):
             state.broken.add_value(number, cell)
-    if at_s is None and any(name in _TIMES for _, name in state.columns):
-        state.broken.add(number)
+    stamp = next((cell for (_, name), cell in zip(state.columns, cells, strict=True) if name in _TIMES), None)
+    if at_s is None and stamp is not None:
+        state.broken.add(number, f"no such time: {stamp[:40]!r}")
         return
     at_s = at_s if at_s is not None else state.index * (state.interval_s or 1.0)
     if metrics:

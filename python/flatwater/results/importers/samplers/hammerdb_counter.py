@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from flatwater.errors import UserError
+from flatwater.results.importers.imported import counted
 from flatwater.results.importers.samplers.sampler import (
     Broken,
     Clock,
@@ -55,11 +55,9 @@ def read(path: Path) -> Recording:
     if nopm:
         return Recording(NAME, "epoch", in_order(nopm, notes), None, unit="NOPM", notes=notes)
     if not tpm:
-        raise UserError("no samples of the transaction counter", where=f"{path}:1")
+        raise broken.nothing(path, "no samples of the transaction counter")
     clock: Clock = next((one for one in clocks if one != "none"), "none")
     whole = [sample for sample, one in zip(tpm, clocks, strict=True) if one == clock]
     if len(whole) < len(tpm):
-        notes.append(
-            f"{len(tpm) - len(whole)} sample{'s' if len(tpm) - len(whole) > 1 else ''} without a time left out"
-        )
+        notes.append(f"{counted(len(tpm) - len(whole), 'sample')} without a time left out")
     return Recording(NAME, clock, in_order(whole, notes), None, unit="tpm", notes=notes)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flatwater.errors import UserError
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.headings import starts_note
 from flatwater.results.importers.samplers.sampler import (
@@ -125,7 +124,7 @@ def _read(path: Path, day_first: bool) -> Recording:
         else:
             _row(state, number, words)
     if not any(state.devices.values()):
-        raise UserError("no reports after the first, which is the mean since boot", where=f"{path}:1")
+        raise state.broken.nothing(path, "no reports after the first, which is the mean since boot")
     notes = [*starts_note(NAME, state.starts), *state.broken.notes()]
     cpu, devices = all_in_order(state.cpu, state.devices, notes)
     return Recording(NAME, state.clock, cpu, None, devices, notes=notes, unknown=sorted(state.unknown))

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from flatwater.errors import UserError
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.sampler import (
     Broken,
@@ -75,7 +74,7 @@ def _read(path: Path, day_first: bool) -> Recording:
         elif line.strip() and not line.startswith(("Linux", "Average", "\t")) and names and ":" not in line[:9]:
             broken.add(number)
     if not samples:
-        raise UserError("no rows of all processors", where=f"{path}:1", hint="mpstat INTERVAL prints them")
+        raise broken.nothing(path, "no rows of all processors", "mpstat INTERVAL prints them")
     notes = broken.notes()
     if not dated:
         notes.append("without a date: its times count from a day that is not known")

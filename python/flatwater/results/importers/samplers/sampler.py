@@ -9,7 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, Protocol
 
-from flatwater.results.importers.imported import read_text
+from flatwater.errors import UserError
+from flatwater.results.importers.imported import counted, read_text
 from flatwater.results.importers.spans import damage_note, damaged, usual_interval
 
 #: `epoch`: seconds since 1970, UTC. `local`: the same on a clock whose time zone the file does not tell. `none`: the
@@ -128,6 +129,13 @@ class Broken:
         self._has_commas = self._has_commas or found != text
         return found
 
+    def nothing(self, path: Path, what: str, hint: str | None = None) -> UserError:
+        """The error for a file of which nothing can be taken, at the first line that cannot be read."""
+        if self.first is None:
+            return UserError(what, where=f"{path}:1", hint=hint)
+        number, why = self.first
+        return UserError(f"{why or 'this line cannot be read'}; {what}", where=f"{path}:{number}", hint=hint)
+
     def notes(self) -> list[str]:
         """The notes about them, and about decimal commas; empty if there are none."""
         found = []
@@ -217,7 +225,7 @@ def in_order(samples: list[Sample], notes: list[str]) -> list[Sample]:
     if set_back:
         notes.append("its clock was set back (summer time?): the seconds after that go on")
     if left_out:
-        notes.append(f"{left_out} sample{'s' if left_out > 1 else ''} out of order left out")
+        notes.append(f"{counted(left_out, 'sample')} out of order left out")
     return found
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flatwater.errors import UserError
 from flatwater.results.importers.samplers.headings import starts_note, starts_of
 from flatwater.results.importers.samplers.sampler import (
     Broken,
@@ -74,9 +73,10 @@ def read(path: Path) -> Recording:
         if values is None:
             unreadable[-1] += 1
             continue
-        stamp = read_stamp(" ".join(words[len(columns) : len(columns) + 2]))
-        if clock_told and stamp is None:
-            broken.add(number)
+        time = " ".join(words[len(columns) : len(columns) + 2])
+        stamp = read_stamp(time)
+        if stamp is None and (clock_told or ":" in time):
+            broken.add(number, f"no such time: {time[:40]!r}")
             unreadable[-1] += 1
             continue
         clock_told = clock_told or stamp is not None
@@ -85,7 +85,7 @@ def read(path: Path) -> Recording:
     starts = starts_of([(len(rows), count) for rows, count in zip(blocks, unreadable, strict=True)])
     samples = _samples(blocks, starts)
     if not samples:
-        raise UserError("no samples after the first line, which is the mean since boot", where=f"{path}:1")
+        raise broken.nothing(path, "no samples after the first line, which is the mean since boot")
     notes = [*starts_note(NAME, len(starts)), *broken.notes()]
     unknown = sorted({name for name in columns if name not in _COLUMNS})
     samples = in_order(samples, notes)
