@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from flatwater.analysis.steady import SteadyState, judge_window, make_rounds, steady_since
+from flatwater.results.series import Series
 
 sys.path.insert(0, str(Path(__file__).parent))
 from known_series import series
@@ -70,3 +71,8 @@ def test_a_round_without_intervals_is_no_round() -> None:
     whole = series(np.full(300, 5.0))
     holed = type(whole)(np.delete(whole.time_s, range(60, 120)), np.delete(whole.value, range(60, 120)))
     assert make_rounds(holed, 0, 60).start_s == [0.0, 120.0, 180.0, 240.0]
+
+
+def test_a_gap_takes_no_memory_however_long_it_is() -> None:
+    rounds = make_rounds(Series(np.array([1.0, 2.0, 1e12 + 1, 1e12 + 2]), np.array([3.0, 4.0, 5.0, 6.0])), 0.0, 1.0)
+    assert (rounds.start_s, rounds.mean) == ([0.0, 1.0, 1e12, 1e12 + 1], [3.0, 4.0, 5.0, 6.0])

@@ -133,3 +133,15 @@ def test_truncated_anywhere(tmp_path: Path, cut: float) -> None:
     (tmp_path / "fio.json").write_text(text[: int(len(text) * cut)])
     with pytest.raises(UserError, match=r"fio\.json:\d+: not JSON"):
         read_files([tmp_path / "fio.json"])
+
+
+@pytest.mark.parametrize(
+    "blanks", [" " * 500_000, "\n" * 500_000, (" " * 999 + "\n") * 500], ids=["line", "lines", "both"]
+)
+def test_blanks_without_end_are_looked_at_once(tmp_path: Path, blanks: str) -> None:
+    """With a time that grows with their square, this took an hour."""
+    text = (SAMPLES / "fio_status.json").read_text()
+    for number, content in enumerate((text + blanks + "x", "x\n" + blanks[:60_000] + text)):
+        (tmp_path / f"{number}.json").write_text(content)
+    whole, *found = (read_files([path]) for path in (SAMPLES / "fio_status.json", *sorted(tmp_path.iterdir())))
+    assert [[cell.intervals for cell in cells] for cells in found] == [[cell.intervals for cell in whole]] * 2

@@ -291,3 +291,35 @@ def test_the_result_tells_its_files(place: Path) -> None:
     result = kept(place, read(place))
     assert result.experiment["import"][0]["files"] == ["run.txt", "vmstat.txt"]
     assert json.dumps(result.experiment)
+
+
+@pytest.mark.parametrize("form", [one.NAME for one in FORMATS])
+def test_a_file_that_goes_while_it_is_read(place: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    """Another program may rotate it away: it is told, and the others are taken."""
+    importer = next(one for one in FORMATS if form == one.NAME)
+
+    def gone(paths: list[Path]) -> None:
+        raise FileNotFoundError(2, "No such file or directory", str(paths[0]))
+
+    monkeypatch.setattr(importer, "read", gone)
+    monkeypatch.setattr(importer, "recognises", lambda path, head: path.name == "gone.txt")
+    write(place, gone_txt="text", ext_txt=mysqladmin(N))
+    found = read(place)
+    assert len(found.cells) == 1
+    assert "No such file" in {report.path.name: report.left_out for report in found.reports}["gone.txt"]
+
+
+def test_a_folder_of_what_lies_in_folders(place: Path) -> None:
+    """Folders that are named like files, links in a circle, pipes."""
+    write(place, run_txt=sysbench(N))
+    (place / "iostat.txt").mkdir()
+    (place / "x_iops.1.log").mkdir()
+    (place / "loop").symlink_to(place)
+    (place / "self").symlink_to("self")
+    os.mkfifo(place / "iostat.txt" / "pipe")
+    found = read(place)
+    assert len(found.cells) == 1
+    assert {report.path.name: report.left_out for report in found.reports} == {
+        "run.txt": "",
+        "pipe": "is a pipe, not a file",
+    }

@@ -259,3 +259,14 @@ class TestLongIntervals:
         del lines[20:40]
         (cell,) = read(tmp_path, run__txt="\n".join(lines)).cells
         assert "run.txt:21: no reading in the 20 s before it" in cell.warnings
+
+    def test_a_long_reading_is_told_once(self, tmp_path: Path) -> None:
+        lines = sysbench_csv(N).splitlines()
+        del lines[20:40]
+        (cell,) = read(tmp_path, run__txt="\n".join(lines)).cells
+        assert [one.partition(" ")[0] for one in cell.warnings if one.startswith("run.txt")] == ["run.txt:21:"]
+        assert len(cell.intervals) == N - 21
+
+    def test_a_heading_that_tells_no_interval(self, tmp_path: Path) -> None:
+        (cell,) = read(tmp_path, run__txt=sysbench(N).replace("every 1 second", "every 0 second")).cells
+        assert cell.interval_s == 1 and cell.intervals[0].start_s == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -108,13 +109,16 @@ def make_rounds(series: Series, start_s: float, round_s: float, leave_out: Mask 
     # A millisecond of tolerance: clocks tick late, and an interval belongs to the round in which it ends.
     number = np.ceil((series.time_s - start_s - 1e-3) / round_s).astype(np.int64) - 1
     whole = int((float(series.time_s[-1]) - start_s + 1e-3) / round_s + 1e-9)
-    edges = np.searchsorted(number, np.arange(whole + 1))
-    for index in range(whole):
-        part = slice(int(edges[index]), int(edges[index + 1]))
+    # Only the rounds that have intervals are looked at: a gap may be as long as it likes.
+    edges = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(number)]
+    for begin, end in pairwise(edges):
+        index, part = int(number[begin]), slice(begin, end)
+        if not 0 <= index < whole:
+            continue
         values = series.value[part]
         if leave_out is not None:
             values = values[~leave_out[part]]
-        if len(values) == 0 or 2 * len(values) < part.stop - part.start:
+        if len(values) == 0 or 2 * len(values) < end - begin:
             continue
         rounds.start_s.append(start_s + index * round_s)
         rounds.mean.append(float(values.mean()))

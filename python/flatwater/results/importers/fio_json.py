@@ -121,7 +121,7 @@ class _Output(pydantic.BaseModel):
 def recognises(path: Path, head: str) -> bool:
     """Whether a line of the text begins fio's JSON object, whose first field is fio's version."""
     del path
-    return re.search(r'^\s*\{\s*"fio version"', head, re.MULTILINE) is not None
+    return re.search(r'^[^\S\n]*+\{\s*+"fio version"', head, re.MULTILINE) is not None
 
 
 def read(paths: list[Path]) -> list[ImportedCell]:
@@ -169,7 +169,8 @@ def _believed(path: Path, numbered: list[tuple[int, _Output]]) -> tuple[list[tup
 def _outputs(path: Path, text: str) -> list[tuple[int, _Output]]:
     """Every JSON object that starts at the beginning of a line, and that line."""
     decoder = json.JSONDecoder()
-    begin = re.compile(r"^\s*,?\s*(?=\{)", re.MULTILINE)
+    # Possessive: blanks without end are looked at once.
+    begin = re.compile(r"^[^\S\n]*+,?+[^\S\n]*+(?=\{)", re.MULTILINE)
     outputs: list[tuple[int, _Output]] = []
     at, line, counted = 0, 1, 0
     while match := begin.search(text, at):

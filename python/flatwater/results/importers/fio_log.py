@@ -8,7 +8,7 @@ Average latencies have no percentiles: they become the series `workload.latency_
 
 from __future__ import annotations
 
-import mmap
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,8 @@ FILE_NAME = re.compile(r"(?P<prefix>.+)_(?P<kind>iops|bw|lat|clat|slat)(?:\.(?P<
 LINE = re.compile(r"\s*\d+\s*,\s*\d+\s*,\s*[0-2]\s*,\s*\d+\s*(?:,.*)?")
 COLUMNS = ("time", "value", "direction", "block")
 DIRECTIONS = ("read", "write", "trim")
+#: How much of a log's end is looked at.
+END_BYTES = 64 * 1024
 #: Per-IO logs are divided into intervals of this many milliseconds.
 INTERVAL_MS = 1000
 #: Longer than a year: the times cannot be the milliseconds of one run.
@@ -124,21 +126,23 @@ def _without_torn_end(path: Path, columns: int) -> tuple[bytes | None, list[str]
     A run that was killed leaves such a line. One in the middle is no such thing, and cannot be left out: fio writes no
     line for a window without IO.
     """
-    if has_mark(path):
-        text = read_text(path).encode()
-        whole, unread = _torn(text, columns)
-        return text if whole is None else whole, unread
-    with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return _torn(content, columns)
-
-
-def _torn(content: bytes | mmap.mmap, columns: int) -> tuple[bytes | None, list[str]]:
-    begin = content.rfind(b"\n", 0, len(content) - 1) + 1
-    if begin == 0 or _is_line(content[begin:].decode(errors="replace"), columns):
-        return None, []
+    content = read_text(path).encode() if has_mark(path) else None
+    end = content if content is not None else _end_of(path)
+    begin = end.rfind(b"\n", 0, len(end) - 1) + 1
+    if begin == 0 or _is_line(end[begin:].decode(errors="replace"), columns):
+        return content, []
+    content = content if content is not None else path.read_bytes()
+    content = content[: content.rfind(b"\n", 0, len(content) - 1) + 1]
     broken = Broken()
-    broken.add(content[:begin].count(b"\n") + 1)
-    return content[:begin], broken.notes()
+    broken.add(content.count(b"\n") + 1)
+    return content, broken.notes()
+
+
+def _end_of(path: Path) -> bytes:
+    """The last bytes of a log: a line is not longer."""
+    with path.open("rb") as handle:
+        handle.seek(max(0, handle.seek(0, os.SEEK_END) - END_BYTES))
+        return handle.read()
 
 
 def _is_line(line: str, columns: int) -> bool:

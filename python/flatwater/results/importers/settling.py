@@ -10,10 +10,13 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from flatwater.errors import UserError
 from flatwater.results.importers.imported import ImportedCell, Importer, Interval, counted
 from flatwater.results.importers.spans import GAP_TIMES, joined_part, length_text
 
 _THROUGHPUT = "workload.throughput"
+#: Two hours: shorter intervals are told in seconds.
+_SHORT_S = 7200.0
 #: Units that count a minute.
 MINUTELY = ("NOTPM", "NOPM", "tpm")
 
@@ -25,7 +28,10 @@ def parts_of(importer: Importer, paths: Sequence[Path]) -> list[list[Path]]:
 
 def read_part(importer: Importer, paths: list[Path]) -> list[ImportedCell]:
     """The cells of files that are read together. Errors: UserError, those of the importer."""
-    cells = importer.read(paths)
+    try:
+        cells = importer.read(paths)
+    except OSError as error:  # it was there a moment ago
+        raise UserError(f"cannot read it: {error.strerror or error}", where=str(paths[0])) from None
     for cell in cells:
         settle(cell, paths[0].name)
     return cells
@@ -36,8 +42,8 @@ def settle(cell: ImportedCell, name: str) -> None:
     if not cell.intervals:
         return
     _leave_out_parts(cell, name)
-    _leave_out_long(cell, name)
     _tell_gaps(cell, name)
+    _leave_out_long(cell, name)
 
 
 def done_in(interval: Interval, unit: str) -> float:
@@ -83,11 +89,10 @@ def _leave_out_long(cell: ImportedCell, name: str) -> None:
     worst = max(long, key=lambda one: one.end_s - one.start_s)
     told = f"{_place(name, worst)}: a reading of {length_text(worst.end_s - worst.start_s)}"
     told += f" (and {len(long) - 1} more)" if len(long) > 1 else ""
-    apart, whole = _mean(rest), _mean([*rest, *long])
-    cell.warnings.append(
-        f"{told} among those of {cell.interval_s:g} s is not taken into the line: "
-        f"with it, the mean would be {whole:,.4g} {cell.unit}, not {apart:,.4g}"
-    )
+    apart, whole = (f"{_mean(of):,.4g}" for of in (rest, [*rest, *long]))
+    usual = f"{cell.interval_s:g} s" if cell.interval_s < _SHORT_S else length_text(cell.interval_s)
+    same = "the mean is the same" if apart == whole else f"the mean would be {whole} {cell.unit}, not {apart}"
+    cell.warnings.append(f"{told} among those of {usual} is not taken into the line: with it, {same}")
     cell.intervals = rest
     for one in long:
         metrics = {key: value for key, value in one.metrics.items() if not key.startswith("workload.")}

@@ -8,6 +8,7 @@ one of a run that was killed is torn) is left out and counted.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,15 +27,13 @@ from flatwater.results.importers.imported import (
 from flatwater.results.importers.samplers.line_stamps import unstamped
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import damage_note, damaged
-from flatwater.results.importers.sysbench_options import HEADING, block_bytes, settings, threads_of
+from flatwater.results.importers.sysbench_options import HEADING, NUMBER, TOTALS, block_bytes, settings, threads_of
 
 NAME = "sysbench"
 
 VERSION = re.compile(r"sysbench (\d+\.\d+[.\w]*)\b")
 #: A line of `--report-interval`. The rest of the line is parsed below.
 REPORT = re.compile(r"\[\s*(\d{1,9}(?:\.\d{1,9})?)\s*s\s*\]\s*(.*)")
-#: Bounded, because a damaged file may contain a number of any length.
-NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
 #: A line of sysbench.report_csv (sysbench-tpcc's `--report-csv=yes`): time, threads, tps, qps, reads, writes, other
 #: statements, a percentile of the latency (ms), errors and reconnects a second.
 CSV = re.compile(",".join([NUMBER, r"(\d{1,9})", *[NUMBER] * 8]))
@@ -54,24 +53,6 @@ LATENCY = re.compile(
 )
 ERRORS = re.compile(rf"(?:err/s|errors/s|errors):? {NUMBER}")
 QUEUE = re.compile(r"queue length: (\d{1,9}),? concurrency: (\d{1,9})")
-#: Name of the total -> pattern. sysbench indents these lines; a program that writes times may take the blanks away.
-TOTALS = {
-    "reads_per_s": re.compile(rf"\s*reads/s:\s+{NUMBER}"),
-    "writes_per_s": re.compile(rf"\s*writes/s:\s+{NUMBER}"),
-    "fsyncs_per_s": re.compile(rf"\s*fsyncs/s:\s+{NUMBER}"),
-    "read_mib_per_s": re.compile(rf"\s*read, MiB/s:\s+{NUMBER}"),
-    "written_mib_per_s": re.compile(rf"\s*written, MiB/s:\s+{NUMBER}"),
-    "requests_per_s": re.compile(rf"\s*{NUMBER} Requests/sec executed"),
-    "transactions_per_s": re.compile(rf"\s*transactions:\s+\d+\s+\({NUMBER} per sec"),
-    "errors": re.compile(r"\s*ignored errors:\s+(\d{1,15})"),
-    "events": re.compile(r"\s*total number of events:\s+(\d{1,15})"),
-    "events_per_s": re.compile(rf"\s*(?:events per second|events/s \(eps\)):\s+{NUMBER}"),
-    "total_time_s": re.compile(rf"\s*(?:total time|time elapsed):\s+{NUMBER}s"),
-    "latency_avg_ms": re.compile(rf"\s*avg:\s+{NUMBER}"),
-    "latency_max_ms": re.compile(rf"\s*max:\s+{NUMBER}"),
-    "latency_p95_ms": re.compile(rf"\s*(?:approx\.\s+95 percentile|95th percentile):\s+{NUMBER}"),
-    "latency_p99_ms": re.compile(rf"\s*(?:approx\.\s+99 percentile|99th percentile):\s+{NUMBER}"),
-}  # fmt: skip
 FAILURE = re.compile(r"FATAL: (.*)")
 
 
@@ -225,11 +206,12 @@ def _place(path: Path, run: _Run) -> list[str]:
     if wrong := [place - 1 for place in damaged([0.0, *times]) if place]:
         notes.append(damage_note(times, [one.line for one in reports], wrong))
         run.intervals = [one for place, one in enumerate(reports) if place not in set(wrong)]
-    period, start_s = run.heading.get("interval"), 0.0
+    told, start_s = run.heading.get("interval"), 0.0
+    period_s = (float(told[1]) if told else 0.0) or math.inf
     for one in run.intervals:
         if one.end_s <= start_s:
             raise bad_line(path, one.line, f"time goes back to {one.end_s:g} s", "give each run a file of its own")
-        one.start_s = max(start_s, one.end_s - float(period[1])) if period else start_s
+        one.start_s = max(start_s, one.end_s - period_s)
         start_s = one.end_s
     if run.intervals:
         lengths = sorted(one.end_s - one.start_s for one in run.intervals)
@@ -389,7 +371,7 @@ def _whole_run(path: Path, run: _Run) -> dict[str, MetricSummary]:
         run.unit = "tps"
         rate = totals["events"] / totals["total_time_s"]
     else:
-        raise bad_line(path, run.line, "sysbench's totals have no throughput")
+        raise bad_line(path, *(run.broken.first or (run.line, "sysbench's totals have no throughput")))
     metrics["workload.ops_per_s"] = metrics["workload.throughput"] = rate
     return {name: MetricSummary(mean=value, max=None) for name, value in metrics.items()}
 

@@ -13,7 +13,7 @@ from statistics import median
 
 from flatwater.errors import UserError
 from flatwater.results.importers.samplers.sampler import Broken, Recording, clean_lines, number_of
-from flatwater.results.importers.samplers.status import KNOWN, Reading, status_samples
+from flatwater.results.importers.samplers.status import KNOWN, RATES, Reading, status_samples
 from flatwater.results.importers.spans import damage_note, damaged, usual_interval
 
 NAME = "mysqladmin"
@@ -92,24 +92,34 @@ def _believed(found: list[_Table], notes: list[str]) -> list[_Table]:
     if not all("uptime" in table.figures for table in found):
         return found
     uptimes = [table.figures["uptime"] for table in found]
-    # With -r, the first is the Uptime itself, and the others are distances: none is far from the others by its size.
-    begin = 1 if _is_relative([table.figures for table in found]) else 0
-    wrong = [place + begin for place in damaged(uptimes[begin:], median(uptimes[1:]) if begin else None)]
-    if not begin:
-        wrong = _without_restart(uptimes, wrong)
+    tables = [table.figures for table in found]
+    if _is_relative(tables):
+        # The first is the Uptime itself, and the others are distances, but for the first of a run that was appended.
+        wrong = [place + 1 for place in damaged(uptimes[1:], median(uptimes[1:]))]
+        wrong = [place for place in wrong if not _is_absolute(tables[place], tables[0])]
+    else:
+        wrong = _without_restarts(uptimes, damaged(uptimes))
     if not wrong:
         return found
     notes.append(damage_note(uptimes, [table.line for table in found], wrong))
     return [table for place, table in enumerate(found) if place not in set(wrong)]
 
 
-def _without_restart(uptimes: list[float], wrong: list[int]) -> list[int]:
-    """The damaged places without the last ones, if they are lower than those before: the server was restarted."""
-    kept = list(wrong)
-    while kept and kept[-1] == len(uptimes) - 1 - (len(wrong) - len(kept)):
-        kept.pop()
-    before = [uptime for place, uptime in enumerate(uptimes) if place not in set(wrong)]
-    return kept if uptimes[-1] < before[-1] else wrong
+def _is_absolute(table: dict[str, float], first: dict[str, float]) -> bool:
+    """Whether most counters of a table are no lower than those of the first one, which are no differences."""
+    common = [name for name in RATES if first.get(name, 0.0) > 0 and name in table]
+    return 2 * sum(table[name] >= first[name] for name in common) >= len(common)
+
+
+def _without_restarts(uptimes: list[float], wrong: list[int]) -> list[int]:
+    """The damaged places without the first ones and the last ones where Uptime only fell: the server was restarted."""
+    gone = set(wrong)
+    kept = [place for place in range(len(uptimes)) if place not in gone]
+    if uptimes[0] > uptimes[kept[0]]:
+        gone -= set(range(kept[0]))
+    if uptimes[-1] < uptimes[kept[-1]]:
+        gone -= set(range(kept[-1], len(uptimes)))
+    return sorted(gone)
 
 
 def _is_relative(tables: list[dict[str, float]]) -> bool:
