@@ -117,3 +117,11 @@ def test_devices_whose_clock_was_set_back_are_told(tmp_path: Path) -> None:
     found = read(tmp_path, run=sysbench(N), io=text)
     (told,) = [report.taken for report in found.reports if report.tool == "iostat"]
     assert told.count("left out: its time lies 17 s away from those around it") == 1
+
+
+@pytest.mark.parametrize("year", ["9999", "0001"])
+def test_the_first_and_the_last_year_that_there_are(tmp_path: Path, year: str) -> None:
+    """A file without a year is moved to the one beside it, and no further than years go."""
+    dated = dstat_csv(N, form="%d-%m %H:%M:%S").replace(" 2026", "")
+    found = read(tmp_path, run=sysbench(N), vm=vmstat(N, stamped=True).replace("2026-", f"{year}-"), dstat=dated)
+    assert len(found.cells) == 1 and counted(found, "machine.interrupts_per_s") == N

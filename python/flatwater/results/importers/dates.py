@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from pathlib import Path
 
 from flatwater.results.importers.clocks import first_s
@@ -88,7 +88,8 @@ def _years_to(at_s: float, known: Sequence[float]) -> int:
 def _moved(at_s: float, years: int) -> float:
     """A moment some years later. 29 February is 1 March where there is none."""
     moment = datetime.fromtimestamp(at_s, UTC)
+    year = min(max(moment.year + years, MINYEAR), MAXYEAR)
     try:
-        return moment.replace(year=moment.year + years).timestamp()
+        return moment.replace(year=year).timestamp()
     except ValueError:
-        return moment.replace(year=moment.year + years, month=3, day=1).timestamp()
+        return moment.replace(year=year, month=3, day=1).timestamp()
