@@ -208,6 +208,14 @@ def test_of_a_run(tmp_path: Path, form: str, where: str) -> None:
     assert result.cells[0].summary is not None and result.cells[0].summary.samples == len(cell.intervals)
 
 
+def test_the_log_that_is_damaged_is_named(tmp_path: Path) -> None:
+    """The second of two that are read together."""
+    (tmp_path / "x_bw.1.log").write_text(fio_log(N))
+    (tmp_path / "x_iops.1.log").write_text(fio_log(N) + "31000000000, 100, 0, 0, 0\n")
+    (cell,) = read(tmp_path).cells
+    assert line_told(cell.warnings, "x_iops.1.log") == N + 1
+
+
 def test_what_is_damaged() -> None:
     line = [float(second) for second in range(60)]
     assert damaged(line) == damaged([]) == damaged([3.0]) == []

@@ -11,6 +11,7 @@ from flatwater.results.importers.claims import Claims, Granted
 from flatwater.results.importers.clocks import Placed, Timeline
 from flatwater.results.importers.imported import ImportedCell, Interval, counted
 from flatwater.results.importers.samplers import Recording
+from flatwater.results.importers.settling import with_file
 from flatwater.results.importers.spans import is_damage
 
 #: Devices that are no drives: disks in memory and in files, CDs, floppies. A volume may be called `srvdata`.
@@ -112,7 +113,7 @@ def _take(made: Assembled, one: _Beside, device: str | None, claims: Claims, ass
     reasons = _reasons(made.cell, path, program_of(recording), grants)
     if texts:
         made.taken[path] = "; ".join([*texts, *reasons, *recording.notes])
-        damage = [f"{path.name}: {note}" for note in recording.notes if is_damage(note)]
+        damage = with_file([note for note in recording.notes if is_damage(note)], path.name)
         made.cell.warnings += [text for text in damage if text not in made.cell.warnings]
     elif path not in made.taken:
         if not reasons and recording.devices and of_device is None:

@@ -12,8 +12,8 @@ from flatwater.results.importers.clocks import Timeline, find_zone, first_s
 from flatwater.results.importers.hammerdb import NO_LENGTH, NO_SERIES
 from flatwater.results.importers.imported import ImportedCell, Interval
 from flatwater.results.importers.samplers import Recording
-from flatwater.results.importers.settling import done_in, settle
-from flatwater.results.importers.spans import GAP_TIMES, is_damage, usual_interval
+from flatwater.results.importers.settling import done_in, settle, with_file
+from flatwater.results.importers.spans import GAP_TIMES, usual_interval
 from flatwater.results.schema import Phase
 
 #: A series that is longer than the test by this share of the ramp-up has that in it.
@@ -125,7 +125,7 @@ def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Op
             cell.others.append(interval)
     cell.interval_s, cell.unit, cell.totals_only = usual, recording.unit, None
     cell.warnings = [text for text in cell.warnings if text not in (NO_SERIES, NO_LENGTH)]
-    cell.warnings += [f"{path.name}: {note}" if is_damage(note) else note for note in recording.notes]
+    cell.warnings += with_file(recording.notes, path.name)
     if recording.clock != "none":
         cell.began = began, recording.clock == "epoch"
     cell.operations = round(sum(done_in(one, cell.unit) for one in cell.intervals))

@@ -130,7 +130,7 @@ def read(paths: list[Path]) -> list[ImportedCell]:
 
 
 def _read_file(path: Path) -> list[ImportedCell]:
-    numbered, unread = _believed(path, _outputs(path, read_text(path)))
+    numbered, unread = _believed(_outputs(path, read_text(path)))
     last = numbered[-1][1]
     seen: dict[str, int] = {}
     cells: list[ImportedCell] = []
@@ -153,14 +153,14 @@ def _read_file(path: Path) -> list[ImportedCell]:
     return cells
 
 
-def _believed(path: Path, numbered: list[tuple[int, _Output]]) -> tuple[list[tuple[int, _Output]], list[str]]:
+def _believed(numbered: list[tuple[int, _Output]]) -> tuple[list[tuple[int, _Output]], list[str]]:
     """The objects without those in which a job has run for a time that no clock gave, and the notes about them."""
     notes: list[str] = []
     for place in range(len(numbered[-1][1].runs())):
         having = [(line, one) for line, one in numbered if len(one.runs()) > place]
         times = [one.runs()[place].runtime_s for _, one in having]
         if wrong := [number - 1 for number in damaged([0.0, *times]) if number]:
-            notes.append(f"{path.name}: {damage_note(times, [line for line, _ in having], wrong)}")
+            notes.append(damage_note(times, [line for line, _ in having], wrong))
             gone = {having[number][0] for number in wrong}
             numbered = [(line, one) for line, one in numbered if line not in gone]
     return numbered, notes

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.results.importers.imported import ImportedCell, Importer, Interval, counted
-from flatwater.results.importers.spans import GAP_TIMES, joined_part, length_text
+from flatwater.results.importers.spans import GAP_TIMES, is_damage, joined_part, length_text
 
 _THROUGHPUT = "workload.throughput"
 #: Two hours: shorter intervals are told in seconds.
@@ -33,8 +33,14 @@ def read_part(importer: Importer, paths: list[Path]) -> list[ImportedCell]:
     except OSError as error:  # it was there a moment ago
         raise UserError(f"cannot read it: {error.strerror or error}", where=str(paths[0])) from None
     for cell in cells:
+        cell.warnings = with_file(cell.warnings, paths[0].name)
         settle(cell, paths[0].name)
     return cells
+
+
+def with_file(notes: Sequence[str], name: str) -> list[str]:
+    """Notes of a file, those about damage with its name: behind the file itself, they are told without it."""
+    return [f"{name}: {note}" if is_damage(note) and note.startswith("line ") else note for note in notes]
 
 
 def settle(cell: ImportedCell, name: str) -> None:

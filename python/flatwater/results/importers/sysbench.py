@@ -315,7 +315,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
             raise bad_line(path, *run.broken.first)
         line, what = run.failures[0] if run.failures else (run.line, "no report and no totals")
         raise bad_line(path, line, f"sysbench measured nothing: {what}", "look at the run that printed it")
-    unread = [*run.broken.notes(), *(f"{path.name}: {note}" for note in misplaced)]
+    unread = [*run.broken.notes(), *misplaced]
     warnings += unread
     fileio = any("workload.bytes_per_s" in interval.metrics for interval in run.intervals)
     if totals_only is not None:

@@ -121,7 +121,7 @@ def _place(path: Path, run: _Run) -> list[str]:
     times = [float(end) for end, _, _ in run.intervals]
     notes = []
     if wrong := [place - 1 for place in damaged([0.0, *times]) if place]:
-        notes.append(f"{path.name}: {damage_note(times, run.lines, wrong)}")
+        notes.append(damage_note(times, run.lines, wrong))
         kept = [place for place in range(len(times)) if place not in set(wrong)]
         run.intervals, run.lines = [run.intervals[place] for place in kept], [run.lines[place] for place in kept]
     for line, before, (end, _, _) in zip(
