@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections import Counter
@@ -33,6 +34,8 @@ class Effect:
     predicted: float
     real: Outcome
     model: Outcome
+    #: The server's verdict of each round.
+    verdicts: tuple[str, ...] = ()
 
     @property
     def is_outside_noise(self) -> bool:
@@ -54,6 +57,11 @@ class Effect:
         """Whether both lines are flat, or both dip, and so on."""
         return self.real.verdict == self.model.verdict
 
+    def own_verdicts(self) -> Iterator[bool]:
+        """Whether the server had the same verdict again: each pair of its rounds."""
+        for one, other in itertools.combinations(self.verdicts, 2):
+            yield one == other
+
     def pages_ratios(self) -> Iterator[float]:
         """Pages read and written of a transaction, the model's over the server's; where the server had any."""
         for modelled, measured in (
@@ -69,7 +77,8 @@ class Goal:
     """One goal of the table, and how far it is reached; None where nothing could be counted."""
 
     name: str
-    target: Target
+    #: None for a figure that is shown beside the goals.
+    target: Target | None
     value: float | None
     #: Effects, or figures, that were counted.
     count: int
@@ -77,6 +86,8 @@ class Goal:
     @property
     def verdict(self) -> str:
         """In the words of the other pages."""
+        if self.target is None:
+            return "shown only"
         if self.value is None:
             return "nothing to judge"
         return "met" if self.target.holds(self.value) else "**not met**"
@@ -107,6 +118,7 @@ def effects(
                 statistics.geometric_mean(model_rounds),
                 _middle(changed),
                 _middle(predicted),
+                tuple(one.verdict for one in changed if one is not None),
             )
         )
     return found
@@ -157,6 +169,7 @@ def goals(found: Sequence[Effect]) -> list[Goal]:
     """How far the goals are reached by these effects."""
     sure = [one for one in found if one.is_outside_noise]
     errors = [one.error for one in found]
+    again = [same for one in found for same in one.own_verdicts()]
     pages = [abs(ratio - 1) <= PAGES_WITHIN for one in found for ratio in one.pages_ratios()]
     return [
         _share("right sign, of effects outside noise", SIGNS_MIN, [one.has_right_sign for one in sure]),
@@ -172,9 +185,11 @@ def goals(found: Sequence[Effect]) -> list[Goal]:
             [error <= ERROR_WITHIN for error in errors],
         ),
         _share("the same verdict", VERDICTS_MIN, [one.has_right_verdict for one in found]),
+        *([_share("the server's own verdict, of another round", None, again)] if again else []),
         _share(f"pages read and written within {100 * PAGES_WITHIN:.0f} %", PAGES_MIN, pages),
     ]
 
 
-def _share(name: str, least: float, holds: Sequence[bool]) -> Goal:
-    return Goal(name, Target("at least", least), sum(holds) / len(holds) if holds else None, len(holds))
+def _share(name: str, least: float | None, holds: Sequence[bool]) -> Goal:
+    target = None if least is None else Target("at least", least)
+    return Goal(name, target, sum(holds) / len(holds) if holds else None, len(holds))

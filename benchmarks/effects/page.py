@@ -80,7 +80,7 @@ def _goals(found: Sequence[Effect]) -> str:
         [
             goal.name,
             "" if goal.value is None else f"{goal.value:.2f}",
-            goal.target.text(),
+            "" if goal.target is None else goal.target.text(),
             str(goal.count),
             goal.verdict,
         ]

@@ -169,6 +169,17 @@ def test_the_page() -> None:
     assert {line.count("|") for line in rows} == {3, 6, 12}, "no cell of any table has a bar in it"
 
 
+def test_two_rounds_tell_how_often_a_server_agrees_with_itself() -> None:
+    rounds = [[outcome(100, "flat"), outcome(100, "dips")], [outcome(150, "dips"), outcome(150, "dips")]]
+    (found,) = effects(["a change"], rounds, [0.02, 0.02], [[outcome(100)], [outcome(150, "dips")]])
+    assert list(found.own_verdicts()) == [True]
+    assert "| the server's own verdict, of another round | 1.00 |  | 1 | shown only |" in page(
+        [Measured("A", [], [found], [])]
+    )
+    (once,) = effects(["a change"], [one[:1] for one in rounds], [0.02, 0.02], [[outcome(100)], [outcome(150)]])
+    assert "another round" not in page([Measured("A", [], [once], [])])
+
+
 def test_the_scatter_plot(tmp_path: Path) -> None:
     wide = Effect("in noise", 1.1, 0.5, 2.4, 1.2, outcome(1), outcome(1))
     once = Effect("once", 0.5, 0.4, 0.6, 1.2, outcome(1), outcome(1))
