@@ -97,3 +97,28 @@ def test_what_is_missing_stands_where_it_should_have_been() -> None:
 
 def test_windows_line_ends() -> None:
     assert LineIndex("[a]\r\nb = 1\r\nc = 2\r\n").line_of("a.c") == 3
+
+
+def test_entries_of_lists_are_found_on_their_lines() -> None:
+    text = (
+        "[workload.transactions.t]\n"
+        "statements = [ # 2\n"
+        "  'SELECT [1, 2]', # 3, and no more\n"
+        '  { sql = "SELECT 1, 2", name = "a" }, "b", # 4\n'
+        '  """\n'
+        "  SELECT 5,\n"
+        '  6""",\n'
+        "  [\n"
+        "    1.5e3, 2020-01-01, # 9\n"
+        "    -inf, # 10\n"
+        "  ],\n"
+        "]\n"
+        "weight = 13\n"
+    )
+    tomllib.loads(text)
+    lines = LineIndex(text)
+    list_ = "workload.transactions.t.statements"
+    told = [lines.line_of(f"{list_}.{entry}") for entry in ("0", "1", "2", "3", "4", "4.0", "4.1", "4.2", "5")]
+    assert told == [3, 4, 4, 5, 8, 9, 9, 10, 2]
+    assert f"{list_}.0" in lines and f"{list_}.5" not in lines
+    assert lines.line_of("workload.transactions.t.weight") == 13

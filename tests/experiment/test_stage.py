@@ -39,3 +39,12 @@ def test_what_depends_on_a_field_that_is_left_out_is_not_kept() -> None:
         ]
     )
     assert [problem.field for problem in found.problems] == ["storage.size_limit", "storage"]
+
+
+def test_what_rests_on_every_entry_of_a_table_rests_on_each() -> None:
+    found = Findings()
+    found.keep(Read(None, (), frozenset({"workload.transactions.a.weight"})))
+    found.add([Problem("workload.parameters.k", "unused", None, ("workload.transactions.*",))])
+    assert found.problems == ()
+    found.add([Problem("workload.parameters.k", "unused", None, ("workload.trans.*", "workload.parameters.*"))])
+    assert len(found.problems) == 1

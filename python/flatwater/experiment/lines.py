@@ -12,18 +12,27 @@ _HEADER = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(
     r"""\s*((?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'))*)\s*=(.*)"""
 )
-#: The tokens in a value that decide where it ends: brackets in strings and comments do not count.
-_TOKEN = re.compile(r'"""|\'\'\'|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[\]{}]')
+#: The tokens of a value: brackets and commas in strings and comments do not count.
+_TOKEN = re.compile(r'"""|\'\'\'|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[\]{},]|[^\s,\[\]{}"\'#]+')
+
+
+class _Open:
+    """A list or an inline table whose end was not reached yet: which entry of a list comes next."""
+
+    def __init__(self, name: str | None) -> None:
+        #: The field of a list; None for an inline table, whose entries stand on its line.
+        self.name = name
+        self.entry = 0
 
 
 class LineIndex:
-    """Line numbers of the keys and headers of a valid TOML text."""
+    """Line numbers of the keys, the headers and the entries of lists of a valid TOML text."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[str, int] = {}
         self._arrays: dict[str, int] = {}
         self._table = ""
-        self._depth = 0
+        self._open: list[_Open] = []
         self._quotes = ""
         for number, line in enumerate(text.split("\n"), start=1):
             self._read(line, number)
@@ -41,13 +50,14 @@ class LineIndex:
         return None
 
     def _read(self, line: str, number: int) -> None:
-        if self._depth or self._quotes:
-            self._skip(line)
+        if self._open or self._quotes:
+            self._skip(line, number, "")
         elif header := _HEADER.match(line):
             self._enter(header[1] == "[[", header[2], number)
         elif key := _KEY.match(line):
-            self._note(_dotted(key[1]), number)
-            self._skip(key[2])
+            name = _dotted(key[1])
+            self._note(name, number)
+            self._skip(key[2], number, name)
 
     def _enter(self, is_array: bool, name: str, number: int) -> None:
         parts = _dotted(name).split(".")
@@ -66,8 +76,8 @@ class LineIndex:
     def _note(self, name: str, number: int) -> None:
         self._lines.setdefault(spell_field(f"{self._table}.{name}" if self._table else name), number)
 
-    def _skip(self, text: str) -> None:
-        """Follows a value over several lines, until its brackets and long strings are closed."""
+    def _skip(self, text: str, number: int, name: str) -> None:
+        """Follows the value of a key over several lines, until its brackets and long strings are closed."""
         position = 0
         while position < len(text):
             if self._quotes:
@@ -80,12 +90,23 @@ class LineIndex:
             if token is None or token[0].startswith("#"):
                 return
             position = token.end()
-            if token[0] in ('"""', "'''"):
-                self._quotes = token[0]
-            elif token[0] in "[{":
-                self._depth += 1
-            elif token[0] in "]}":
-                self._depth -= 1
+            if token[0] in "]}":
+                self._open.pop()
+            elif token[0] == ",":
+                self._open[-1].entry += 1
+            else:
+                self._begin(token[0], number, name)
+
+    def _begin(self, sign: str, number: int, name: str) -> None:
+        """A value, or the bracket that opens one, of a key or of an entry of a list."""
+        around = self._open[-1] if self._open else _Open(None)
+        own = f"{around.name}.{around.entry}" if around.name is not None else None if self._open else name
+        if around.name is not None and own is not None:
+            self._note(own, number)
+        if sign in ('"""', "'''"):
+            self._quotes = sign
+        elif sign in "[{":
+            self._open.append(_Open(own if sign == "[" else None))
 
 
 def _dotted(key: str) -> str:

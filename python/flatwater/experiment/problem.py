@@ -29,7 +29,10 @@ class Table(BaseModel):
 
 @dataclass(frozen=True)
 class Problem:
-    """`field` is dotted (`workload.threads`); `rests_on` has every field that the statement depends on."""
+    """`field` is dotted (`workload.threads`); `rests_on` has every field that the statement depends on.
+
+    `workload.parameters.*` is every entry of a table: the statement may be false if one of them was left out.
+    """
 
     field: str
     what: str
@@ -100,6 +103,8 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
     if kind in ("refused", "problem"):
         return context["what"], context["hint"]
+    if kind in ("value_error", "assertion_error"):
+        return str(context["error"]), None
     if kind in _TYPES:
         return f"must be {_TYPES[kind]}, not {quote(given)}", None
     if kind in _BOUNDS:
@@ -113,6 +118,8 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
         return f"{quote(given)} is not a choice", suggest(str(given), choices)
     if kind == "string_too_long":
         return f"must have at most {context['max_length']} characters, not {len(given)}", None
+    if kind == "too_long":
+        return f"must have at most {context['max_length']:,} entries, not {context['actual_length']:,}", None
     plain = {
         "missing": MISSING,
         "extra_forbidden": "unknown field",
@@ -120,7 +127,8 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
         "too_short": "must not be empty",
         "string_too_short": "must not be empty",
     }
-    return plain.get(kind, error["msg"]), None
+    # Whatever else a library may say is said in its words, of its types.
+    return plain.get(kind, f"cannot be {quote(given)}"), None
 
 
 class ProblemsError(ValueError):

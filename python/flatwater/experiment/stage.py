@@ -57,7 +57,10 @@ class Findings:
 
     def _depends_on_left_out(self, problem: Problem) -> bool:
         about = {problem.field.removeprefix("sweep."), *problem.rests_on}
-        return any(name in self._left_out for field in about for name in _enclosing(field))
+        every = tuple(field.removesuffix("*") for field in about if field.endswith(".*"))
+        if every and any(name.startswith(every) for name in self._left_out):
+            return True
+        return any(name in self._left_out for field in about for name in _enclosing(field.removesuffix(".*")))
 
 
 def _enclosing(field: str) -> Iterator[str]:

@@ -26,6 +26,7 @@ def problems(workload: Mapping[str, Any] = {}, database: Mapping[str, Any] = {"k
     try:
         make(workload, database)
     except ProblemsError as error:
+        assert len({problem.field for problem in error.problems}) == len(error.problems)
         return {problem.field: f"{problem.what} ({problem.hint})" for problem in error.problems}
     return {}
 
@@ -34,10 +35,6 @@ def statement(sql: Any, parameters: Mapping[str, Any] = ID) -> dict[str, str]:
     """The problems of a statement beside one that uses :id."""
     own = {"read": {"statements": [*READ["read"]["statements"], sql]}}
     return problems({"transactions": own, "parameters": parameters})
-
-
-def parameter(source: Any) -> str:
-    return problems({"parameters": {"id": source}}).get("workload.parameters.id", "")
 
 
 def test_a_transaction_is_all_that_it_needs() -> None:
@@ -60,12 +57,13 @@ def test_a_transaction_is_all_that_it_needs() -> None:
         ("SELECT :other", '[workload.parameters] other = { kind = "uniform", max = 1000 }'),
         (7, "must be a statement (in quotes) or a table, not 7"),
         ({"sql": "SELECT 1", "nmae": "x"}, "did you mean name?"),
-        ({"name": "x"}, "sql is missing"),
+        ({"name": "x"}, "is missing"),
     ],
 )
 def test_a_statement_is_told_by_its_place(sql: Any, told: str) -> None:
     found = statement(sql)
-    assert told in found["workload.transactions.read.statements.1"], found
+    ((field, problem),) = found.items()
+    assert field.startswith("workload.transactions.read.statements.1") and told in problem, found
 
 
 def test_what_stands_in_strings_and_comments_is_no_parameter() -> None:
@@ -75,33 +73,54 @@ def test_what_stands_in_strings_and_comments_is_no_parameter() -> None:
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ({"kind": "uniform"}, "max is missing"),
+        ({"kind": "uniform"}, ".max: is missing"),
         ({"kind": "uniform", "min": 5, "max": 4}, "min = 5 is more than max = 4"),
         ({"kind": "uniform", "max": 4.5}, "decimals = 2 for two decimal places"),
-        ({"kind": "uniform", "max": "4"}, "max must be"),
+        ({"kind": "uniform", "max": "4"}, ".max: must be"),
         ({"kind": "uniform", "max": 2**62, "decimals": 2}, "too large"),
-        ({"kind": "uniform", "max": 4, "theta": 1}, "theta is no field of it"),
-        ({"kind": "zipf", "max": 4, "theta": 0}, "theta must be more than 0"),
+        ({"kind": "uniform", "max": 4, "theta": 1}, ".theta: unknown field"),
+        ({"kind": "zipf", "max": 4, "theta": 0}, ".theta: must be more than 0"),
         ({"kind": "zipfian", "max": 4}, "did you mean zipf?"),
         ({"max": 4}, "has no kind"),
         ({"kind": "normal", "max": 4, "stddev": 9}, "wider than the range"),
         ({"kind": "normal", "max": 4, "stddev": 1, "mean": 9}, "outside of 1 to 4"),
-        ({"kind": "choice", "values": []}, "values must not be empty"),
+        ({"kind": "choice", "values": []}, ".values: must not be empty"),
         ({"kind": "choice", "values": [1, 2], "weights": [1]}, "2 values have 1 weights"),
         ({"kind": "choice", "values": [1], "weights": [0]}, "all weights are 0"),
         ({"kind": "string", "length": 2, "min_length": 3}, "min_length = 3 is more than length = 2"),
         ({"kind": "latest", "sequence": "new"}, "no parameter of the kind sequence"),
         ({"kind": "sequence", "start_from": "DELETE FROM t"}, "a SELECT without parameters"),
-        ({"kind": "column", "statement": "one", "column": "a"}, ""),
+        ({"kind": "column", "statement": "one", "column": "a"}, "statement = 'one' is no statement's name"),
         (5, "must be a table, not 5"),
     ],
 )
 def test_a_wrong_parameter_is_told(source: Any, told: str) -> None:
     found = problems({"parameters": {"id": source}})
-    if told:
-        assert told in found["workload.parameters.id"], found
-    else:
-        assert "before the statement 'one' that finds it" in found["workload.transactions.read.statements.0"]
+    # The statement that calls it says nothing besides: there is a parameter, and it is wrong.
+    ((field, problem),) = found.items()
+    assert field.startswith("workload.parameters.id")
+    assert told in f"{field.removeprefix('workload.parameters.id')}: {problem}", found
+
+
+def test_what_rests_on_something_wrong_is_not_told_besides() -> None:
+    wrong = {"n": {"kind": "sequence", "step": 0}}
+    new = {"id": {"kind": "latest", "sequence": "n"}}
+    assert list(problems({"parameters": wrong | new})) == ["workload.parameters.n.step"]
+    # What a statement calls that cannot be read is not known.
+    lost = {"transactions": {"read": {"statements": ["SELECT :id, '"]}}}
+    assert list(problems(lost)) == ["workload.transactions.read.statements.0"]
+    gone = {
+        "transactions": {"read": {"statements": ["SELECT :id"], "weight": 0}, "other": {"statements": ["SELECT 1"]}}
+    }
+    assert list(problems(gone)) == ["workload.transactions.read.weight"]
+    assert list(problems({"transactions": {"read": {"statements": []}}})) == ["workload.transactions.read.statements"]
+
+
+def test_a_column_is_found_before_it_is_used() -> None:
+    own = {"read": {"statements": ["SELECT :a", {"sql": "SELECT 1 AS a", "name": "one"}]}}
+    parameters = {"a": {"kind": "column", "statement": "one", "column": "a"}}
+    found = problems({"transactions": own, "parameters": parameters})
+    assert "before the statement 'one' that finds it" in found["workload.transactions.read.statements.0"]
 
 
 def test_every_kind_of_parameter_can_be_written() -> None:
@@ -145,13 +164,14 @@ def test_what_nothing_uses_is_told() -> None:
         ({"kind": "uniform"}, "has min_s and max_s"),
         ({"kind": "exponential"}, "mean_s is missing"),
         ({"kind": "weibull"}, "is not a choice"),
+        ({"kind": "constant", "mean": 3}, "did you mean mean_s?"),
         (-1, "at least 0"),
     ],
 )
 def test_think_times(think: Any, told: str) -> None:
     found = problems({"transactions": {"read": READ["read"] | {"think": think}}})
-    assert told in found.get("workload.transactions.read.think", ""), found
-    assert bool(found) == bool(told), found
+    assert all(field.startswith("workload.transactions.read.think") for field in found)
+    assert len(found) == bool(told) and told in "".join(found.values()), found
 
 
 def test_names_of_transactions_name_series() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from flatwater.experiment.problem import Problem
+from flatwater.experiment.problem import Problem, quote
 from flatwater.experiment.workload.sql.parameter import Column, Latest, Parameter
 from flatwater.experiment.workload.sql.parameter import Sequence as SequenceParameter
 from flatwater.experiment.workload.sql.transaction import SetupStatement, Transaction
 from flatwater.experiment.workload.timing import problem
-from flatwater.spelling import nearest
+from flatwater.spelling import nearest, suggest
 
+_A_SEQUENCE = '[workload.parameters] n = { kind = "sequence" }'
 #: The number of statements whose texts are kept read.
 _KEPT = 4096
 
@@ -32,7 +33,10 @@ def statement_problems(
     on_connect: Sequence[str],
 ) -> Iterator[Problem]:
     """The problems of all statements and parameters of a workload."""
-    used: set[str] = set()
+    named = {one.name for transaction in transactions.values() for one in transaction.statements} - {""}
+    used = {source.sequence for source in parameters.values() if isinstance(source, Latest)}
+    texts = [one.sql for transaction in transactions.values() for one in transaction.statements]
+    texts += [*(one.sql for one in setup), *on_connect]
     for name, transaction in transactions.items():
         found: set[str] = set()
         for number, statement in enumerate(transaction.statements):
@@ -40,12 +44,13 @@ def statement_problems(
             yield from _text_problems(place, statement.sql, parameters, used)
             for called in called_by(statement.sql):
                 source = parameters.get(called)
-                if isinstance(source, Column) and source.statement not in found:
-                    what = f"it uses :{called} before the statement {source.statement!r} that finds it"
-                    hint = f'name = "{source.statement}" for an earlier statement of the transaction'
-                    yield problem(place, what, hint, "parameters")
+                if isinstance(source, Column) and source.statement in named - found:
+                    what = f"it uses :{called} before the statement {quote(source.statement)} that finds it"
+                    hint = f"{_named(source.statement)}, earlier in the transaction"
+                    yield problem(place, what, hint, f"parameters.{called}")
             if statement.name in found:
-                yield problem(place, f"a second statement of the transaction is named {statement.name!r}", None)
+                what = f"a second statement of the transaction is named {quote(statement.name)}"
+                yield problem(place, what, "a name of its own")
             found |= {statement.name} - {""}
     for number, one in enumerate(setup):
         place = f"setup.{number}"
@@ -53,13 +58,17 @@ def statement_problems(
         columns = [called for called in called_by(one.sql) if isinstance(parameters.get(called), Column)]
         if columns:
             what = f":{columns[0]} is a column that a transaction finds, and the setup is none"
-            yield problem(place, what, None, "parameters")
+            yield problem(place, what, "another parameter", f"parameters.{columns[0]}")
     for number, sql in enumerate(on_connect):
         place = f"on_connect.{number}"
         yield from _text_problems(place, sql, parameters, used)
         if called_by(sql):
             yield problem(place, "a statement of a new connection has no parameters", "write the value itself")
-    yield from _parameter_problems(parameters, used)
+    yield from _parameter_problems(parameters, named)
+    # What a statement calls that cannot be read is not known.
+    for name in parameters if all(_is_readable(text) for text in texts) else ():
+        if name not in used:
+            yield problem(f"parameters.{name}", "no statement uses it", "take it out", "transactions.*", "setup")
 
 
 def called_by(sql: str) -> tuple[str, ...]:
@@ -68,6 +77,18 @@ def called_by(sql: str) -> tuple[str, ...]:
         return read_statement(sql)[0]
     except ValueError:
         return ()
+
+
+def _named(name: str) -> str:
+    return f'{{ sql = "SELECT ...", name = "{name}" }}'
+
+
+def _is_readable(sql: str) -> bool:
+    try:
+        read_statement(sql)
+    except ValueError:
+        return False
+    return True
 
 
 def _text_problems(place: str, sql: str, parameters: Mapping[str, Parameter], used: set[str]) -> Iterator[Problem]:
@@ -86,23 +107,23 @@ def _text_problems(place: str, sql: str, parameters: Mapping[str, Parameter], us
                 if close
                 else f'[workload.parameters] {name} = {{ kind = "uniform", max = 1000 }}'
             )
-            yield problem(place, f"there is no parameter {name}", hint, "parameters")
+            yield problem(place, f"there is no parameter {name}", hint, f"parameters.{name}")
 
 
-def _parameter_problems(parameters: Mapping[str, Parameter], used: set[str]) -> Iterator[Problem]:
+def _parameter_problems(parameters: Mapping[str, Parameter], named: set[str]) -> Iterator[Problem]:
     sequences = {name for name, source in parameters.items() if isinstance(source, SequenceParameter)}
     for name, source in parameters.items():
         place = f"parameters.{name}"
-        if isinstance(source, Latest):
-            used.add(source.sequence)
-            if source.sequence not in sequences:
-                what = f"sequence = {source.sequence!r} is no parameter of the kind sequence"
-                yield problem(place, what, ", ".join(sorted(sequences)) or None, "parameters")
+        if isinstance(source, Latest) and source.sequence not in sequences:
+            what = f"sequence = {quote(source.sequence)} is no parameter of the kind sequence"
+            hint = suggest(source.sequence, sorted(sequences)) if sequences else _A_SEQUENCE
+            yield problem(place, what, hint, f"parameters.{source.sequence}")
+        if isinstance(source, Column) and source.statement not in named:
+            what = f"statement = {quote(source.statement)} is no statement's name"
+            hint = suggest(source.statement, sorted(named)) if named else _named(source.statement)
+            yield problem(place, what, hint, "transactions.*")
         if isinstance(source, SequenceParameter) and source.start_from is not None:
             yield from _start_problems(place, source.start_from)
-    for name in parameters:
-        if name not in used:
-            yield problem(f"parameters.{name}", "no statement uses it", "take it out", "transactions", "setup")
 
 
 def _start_problems(place: str, sql: str) -> Iterator[Problem]:

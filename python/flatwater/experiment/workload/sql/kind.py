@@ -89,6 +89,6 @@ class Sql(OwnStatements):
         """No transactions; statements that cannot be sent, or call what there is not."""
         if not self.transactions:
             hint = '[workload.transactions.read] statements = ["SELECT 1"]'
-            yield problem("transactions", "there is no transaction", hint)
+            yield problem("transactions", "there is no transaction", hint, "transactions.*")
         yield from statement_problems(self.transactions, self.parameters, self.setup, self.on_connect)
         yield from super().conflicts()

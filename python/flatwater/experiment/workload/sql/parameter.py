@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import math
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails, InitErrorDetails
 
 from flatwater.experiment.problem import Table, explain_error, quote, refuse
 from flatwater.spelling import nearest, suggest
@@ -18,13 +21,39 @@ MAX_DECIMALS = 9
 MAX_LENGTH = 2**20
 #: Values of a list.
 MAX_VALUES = 100_000
+#: Whole numbers that a server takes as numbers: BIGINT.
+INTEGERS = -(2**63), 2**63 - 1
 
 #: The class of a table.
 AnyTable = TypeVar("AnyTable", bound=Table)
 
-Number = Annotated[int | float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+
+def _number(value: Any) -> Any:
+    # Of a union, each type would tell by itself why it is none.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise refuse(f"must be a number, not {quote(value)}")
+    return _finite(value)
+
+
+def _scalar(value: Any) -> Any:
+    if not isinstance(value, bool | int | float | str | datetime.date | datetime.time):
+        raise refuse(f"must be text (in quotes), a number, true, false or a date, not {quote(value)}")
+    if isinstance(value, int) and not INTEGERS[0] <= value <= INTEGERS[1]:
+        raise refuse(f"must be a number of 64 bits, not {quote(value)}", "in quotes it is sent as text")
+    return _finite(value)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise refuse(f"must be a finite number, not {quote(value)}")
+    return value
+
+
+Number = Annotated[int | float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER), BeforeValidator(_number)]
 #: A value as a user writes it. A date of TOML is sent as text.
-Scalar = bool | int | float | str | datetime.datetime | datetime.date | datetime.time
+Scalar = Annotated[
+    bool | int | float | str | datetime.datetime | datetime.date | datetime.time, BeforeValidator(_scalar)
+]
 
 
 class Numbers(Table):
@@ -185,8 +214,8 @@ class Column(Table):
 
     kind: Literal["column"] = "column"
     #: The name of the statement.
-    statement: str
-    column: str
+    statement: str = Field(min_length=1)
+    column: str = Field(min_length=1)
 
 
 #: Any source of values.
@@ -223,23 +252,26 @@ def read_parameter(value: Any) -> Any:
 
 
 def read_strictly(model: type[AnyTable], value: Any) -> AnyTable:
-    """A table as a class. All its errors are told in one message. Errors: what `refuse` raises."""
+    """A table as a class. Errors: a ValidationError that has a problem for each wrong field."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        details = error.errors(include_url=False)
-    told, hints = [], []
-    for one in details:
-        name = ".".join(str(part) for part in one["loc"] if isinstance(part, str) and part in model.model_fields)
+        details = list(_told(model, error.errors(include_url=False)))
+    raise ValidationError.from_exception_data(model.__name__, details)
+
+
+def _told(model: type[Table], errors: list[ErrorDetails]) -> Iterator[InitErrorDetails]:
+    lacking = {str(one["loc"][-1]) for one in errors if one["type"] == "missing"}
+    # A field that is misspelt is not missing besides.
+    meant = {nearest(str(one["loc"][-1]), lacking) for one in errors if one["type"] == "extra_forbidden"}
+    for one in errors:
         what, hint = explain_error(one)
+        if one["type"] == "missing" and one["loc"][-1] in meant:
+            continue
         if one["type"] == "extra_forbidden":
-            name, what = str(one["loc"][-1]), "is no field of it"
-            close = nearest(name, list(model.model_fields))
+            close = nearest(str(one["loc"][-1]), list(model.model_fields))
             hint = f"did you mean {close}?" if close else f"there is: {', '.join(model.model_fields)}"
-        message = f"{name} {what}" if name else what
-        told += [message] if message not in told else []
-        hints += [hint] if hint else []
-    raise refuse("; ".join(told), hints[0] if hints else None)
+        yield InitErrorDetails(type=refuse(what, hint), loc=one["loc"], input=None)
 
 
 #: The parameters of a workload: a table for each.
