@@ -11,6 +11,7 @@ use std::io::BufRead;
 use serde::Deserialize;
 
 use super::entry::Entry;
+use super::unread::Unread;
 use crate::workload::sql::effect;
 use crate::workload::sql::token::{Token, Tokens};
 
@@ -263,16 +264,23 @@ pub(super) struct Digests {
     due: BinaryHeap<Reverse<(i64, usize)>>,
     /// How many of each form were sent: its samples take turns.
     turns: HashMap<Key, usize>,
+    pub(super) unread: Unread,
 }
 
 impl Digests {
     pub(super) fn new(forms: Forms) -> Self {
-        Self { forms, head: 0, spreads: Vec::new(), due: BinaryHeap::new(), turns: HashMap::new() }
+        let (spreads, due, turns) = (Vec::new(), BinaryHeap::new(), HashMap::new());
+        Self { forms, head: 0, spreads, due, turns, unread: Unread::default() }
     }
 
     /// Takes a line; the statements of its interval come from `next`, which has none when it is called.
-    pub(super) fn line(&mut self, line: &[u8]) {
-        let Some(line) = read_line(line) else { return };
+    pub(super) fn line(&mut self, line: &[u8], number: u64) {
+        let Some(line) = read_line(line) else {
+            if !line.trim_ascii().is_empty() {
+                self.unread.add(number, "it is no line of a record");
+            }
+            return;
+        };
         self.head += u32::from(line.flatwater_digests.is_some());
         self.spreads.clear();
         let (start_us, length_us) = (line.start_s * 1e6, (line.end_s - line.start_s).max(0.0) * 1e6);

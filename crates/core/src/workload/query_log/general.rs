@@ -7,6 +7,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::entry::{Entry, extend};
 use super::time::{digits, read_time};
+use super::unread::Unread;
+use crate::workload::sql::token::{LONG_BYTES, is_open};
+
+/// A time, a connection's number, with their white space: so long a line's beginning may be.
+const BEGINNING_BYTES_MAX: usize = 48;
 
 /// Commands of the protocol as servers name them (`Command::Info` in MySQL's sources): a line begins an entry only with one
 /// of them, because the lines of a statement may look alike.
@@ -56,8 +61,14 @@ pub(super) struct General {
     schemas: HashMap<u64, String>,
     /// Connections that were made or reset, without a statement since.
     anew: HashSet<u64>,
-    /// The statement that is being read.
+    /// The statement that is being read, and its line.
     open: Option<Entry>,
+    open_at: u64,
+    /// The last line.
+    last_at: u64,
+    /// The end of the statement was lost.
+    cut: bool,
+    pub(super) unread: Unread,
 }
 
 /// What an entry's first line says.
@@ -75,14 +86,23 @@ impl General {
     }
 
     /// Takes a line, with its end; gives the entry that it ends.
-    pub(super) fn line(&mut self, line: &[u8]) -> Option<Entry> {
+    pub(super) fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
+        self.last_at = number;
         let Some(head) = read_head(line) else {
-            if let Some(entry) = &mut self.open {
-                extend(&mut entry.sql, line);
-            }
-            return None;
+            return match why_no_head(line) {
+                Some(what) if !self.is_inside_quotes() => {
+                    let done = self.finish();
+                    self.unread.add(number, what);
+                    done
+                }
+                _ => {
+                    self.more(line);
+                    None
+                }
+            };
         };
         let done = self.finish();
+        self.open_at = number;
         self.now_us = head.at_us.unwrap_or(self.now_us);
         let argument = head.argument.trim_ascii_end();
         match head.command {
@@ -116,16 +136,47 @@ impl General {
         done
     }
 
-    /// The entry that was read last.
+    /// Takes a further line of a statement, or a further piece of a line that is longer than what is read at once.
+    pub(super) fn more(&mut self, piece: &[u8]) {
+        if let Some(entry) = &mut self.open {
+            extend(&mut entry.sql, piece);
+        }
+    }
+
+    /// The statement's end was lost.
+    pub(super) fn cut(&mut self) {
+        self.cut = true;
+    }
+
+    /// The file ends here; `inside` of a line: a server ends each with a line end.
+    pub(super) fn end(&mut self, inside: bool) -> Option<Entry> {
+        let is_short = self.open.as_ref().is_some_and(|entry| entry.sql.len() <= LONG_BYTES);
+        self.cut |= inside || (is_short && self.is_inside_quotes());
+        if inside && self.open.is_none() {
+            self.unread.add(self.last_at, "it has no end");
+        }
+        self.finish()
+    }
+
+    fn is_inside_quotes(&self) -> bool {
+        self.open.as_ref().is_some_and(|entry| is_open(&entry.sql))
+    }
+
+    /// The entry that was read last. `None` of one that cannot be read, which is counted, or that is empty.
     pub(super) fn finish(&mut self) -> Option<Entry> {
+        let cut = std::mem::take(&mut self.cut);
         let mut entry = self.open.take()?;
+        if cut || entry.at_us == 0 {
+            self.unread.add(self.open_at, if cut { "it has no end" } else { "it has no time" });
+            return None;
+        }
         while entry.sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
             entry.sql.pop();
         }
         if let Some(schema) = used(&entry.sql) {
             self.schemas.insert(entry.session, schema);
         }
-        (!entry.sql.is_empty() && entry.at_us != 0).then_some(entry)
+        (!entry.sql.is_empty()).then_some(entry)
     }
 }
 
@@ -141,6 +192,31 @@ fn schema_of(argument: &[u8]) -> Option<String> {
 fn used(sql: &[u8]) -> Option<String> {
     let (verb, schema) = sql.split_at_checked(4)?;
     verb.eq_ignore_ascii_case(b"use ").then(|| String::from_utf8_lossy(schema).trim().trim_matches('`').to_owned())
+}
+
+/// What of a line cannot be read that has the form of an entry's first one; None of a line of a statement.
+fn why_no_head(line: &[u8]) -> Option<&'static str> {
+    if line.first() == Some(&0) {
+        return Some("zero bytes");
+    }
+    let is_time = |time: &[u8]| read_time(time).is_some_and(|(_, _, length)| length == time.len());
+    let begins_with_id = |rest: &[u8]| rest.first().is_some_and(u8::is_ascii_digit);
+    let tab = line.iter().take(BEGINNING_BYTES_MAX).position(|byte| matches!(byte, b'\t' | b'\r' | b'\n'))?;
+    let (time, rest) = (&line[..tab], line[tab..].trim_ascii_start());
+    // `7 Query` and a tab, or the end of the line.
+    let named = COMMANDS.iter().find_map(|command| {
+        let at = rest.iter().take(BEGINNING_BYTES_MAX).position(|byte| *byte == b' ')?;
+        let behind = rest[at + 1..].strip_prefix(*command)?;
+        matches!(behind.first(), None | Some(b'\t' | b'\r' | b'\n')).then_some(&rest[..at])
+    });
+    match named {
+        _ if time.is_empty() && !line.starts_with(b"\t\t") => None,
+        Some(id) if digits(id).is_none() => Some("the connection's number"),
+        Some(_) => Some("the time of an entry"),
+        // No line of a statement begins with a time, a tab and a number.
+        None if is_time(time) && (rest.is_empty() || begins_with_id(rest)) => Some("the command of an entry"),
+        None => None,
+    }
 }
 
 fn read_head(line: &[u8]) -> Option<Head<'_>> {

@@ -1,8 +1,8 @@
 //! Query logs of MySQL, MariaDB and Percona Server: who asked what, and when; and what observing a server recorded of
 //! its statements.
 //!
-//! A log of any size is read line by line. What cannot be read is counted and passed over: a log that was rotated begins
-//! with a header again, and the last entry of a copied one may be cut.
+//! A log of any size is read line by line. What cannot be read is counted and passed over: the last entry of a copied one
+//! may be cut, and a crash may leave zero bytes. A log that was rotated begins with a header again.
 
 mod digests;
 mod entry;
@@ -10,7 +10,9 @@ mod general;
 mod reader;
 mod slow;
 mod time;
+mod unread;
 
 pub use digests::{Amount, Forms, Sendable, Why, is_head as is_digests};
 pub use entry::{Entry, Format, STATEMENT_BYTES_MAX};
 pub use reader::{Reader, Tally};
+pub use unread::Unread;

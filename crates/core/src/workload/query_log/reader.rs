@@ -1,11 +1,13 @@
 //! Reads a log to its end, whichever it is.
 
+use std::collections::VecDeque;
 use std::io::BufRead;
 
 use super::digests::{self, Digests, Forms};
 use super::entry::{Entry, Format};
 use super::general::General;
 use super::slow::{self, Slow};
+use super::unread::Unread;
 
 /// Longer lines are read in pieces: a log may have no line end in gigabytes.
 const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -20,6 +22,8 @@ pub struct Tally {
     pub lines: u64,
     /// Entries that are statements.
     pub statements: u64,
+    /// What was left out.
+    pub unread: Unread,
 }
 
 enum Lines {
@@ -35,6 +39,12 @@ pub struct Reader<R> {
     lines: Lines,
     line: Vec<u8>,
     tally: Tally,
+    /// What was left out before the log told which it is, and zero bytes.
+    unread: Unread,
+    /// Entries that ended on the line that was read last.
+    found: VecDeque<Entry>,
+    /// The last line was longer than what is read at once: what comes next belongs to it.
+    inside: bool,
     bytes: u64,
     over: bool,
 }
@@ -42,7 +52,9 @@ pub struct Reader<R> {
 impl<R: BufRead> Reader<R> {
     /// Reads from here.
     pub fn new(source: R) -> Self {
-        Self { source, lines: Lines::Unknown, line: Vec::new(), tally: Tally::default(), bytes: 0, over: false }
+        let (lines, line, found) = (Lines::Unknown, Vec::new(), VecDeque::new());
+        let (tally, unread) = (Tally::default(), Unread::default());
+        Self { source, lines, line, tally, unread, found, inside: false, bytes: 0, over: false }
     }
 
     /// Reads what `flatwater observe` recorded; `forms` were gathered from the same source.
@@ -52,7 +64,13 @@ impl<R: BufRead> Reader<R> {
 
     /// What was found so far.
     pub fn tally(&self) -> Tally {
-        self.tally
+        let of_lines = match &self.lines {
+            Lines::Unknown => Unread::default(),
+            Lines::Slow(slow) => slow.unread,
+            Lines::General(general) => general.unread,
+            Lines::Digests(digests) => digests.unread,
+        };
+        Tally { unread: self.unread.with(of_lines), ..self.tally }
     }
 
     /// Which log it is; None before a line has told.
@@ -70,65 +88,125 @@ impl<R: BufRead> Reader<R> {
     /// # Errors
     /// What the system says; that it is no query log.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, String> {
-        while !self.over {
-            if let Lines::Digests(digests) = &mut self.lines
-                && let Some(entry) = digests.next()
-            {
+        loop {
+            if let Some(entry) = self.found.pop_front() {
                 self.tally.statements += 1;
                 return Ok(Some(entry));
             }
-            self.line.clear();
-            let mut limited = std::io::Read::take(&mut self.source, LINE_BYTES_MAX);
-            let read = limited.read_until(b'\n', &mut self.line).map_err(|error| error.to_string())?;
-            let found = if read == 0 {
-                self.over = true;
-                if self.tally.lines > 0 && self.format().is_none() {
-                    return Err(unknown());
-                }
-                match &mut self.lines {
-                    Lines::Unknown | Lines::Digests(_) => None,
-                    Lines::Slow(slow) => slow.finish(),
-                    Lines::General(general) => general.finish(),
-                }
-            } else {
-                self.tally.lines += 1;
-                self.bytes += read as u64;
-                self.take()?
-            };
-            if found.is_some() {
-                self.tally.statements += 1;
-                return Ok(found);
+            if self.over {
+                return Ok(None);
             }
+            self.read()?;
         }
-        Ok(None)
     }
 
-    fn take(&mut self) -> Result<Option<Entry>, String> {
+    /// Reads a line, or a piece of a long one.
+    fn read(&mut self) -> Result<(), String> {
+        if let Lines::Digests(digests) = &mut self.lines
+            && let Some(entry) = digests.next()
+        {
+            self.found.push_back(entry);
+            return Ok(());
+        }
+        let was_whole = !self.inside;
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        let mut limited = std::io::Read::take(&mut self.source, LINE_BYTES_MAX);
+        let read = limited.read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
+        if read == 0 {
+            return self.end();
+        }
+        self.bytes += read as u64;
+        self.inside = !line.ends_with(b"\n");
+        if was_whole {
+            self.tally.lines += 1;
+            self.take(&line)?;
+        } else {
+            match &mut self.lines {
+                Lines::Unknown => self.guess(&[])?,
+                Lines::Slow(slow) => slow.more(&line),
+                Lines::General(general) => general.more(&line),
+                Lines::Digests(_) => {}
+            }
+        }
+        self.line = line;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        self.over = true;
+        if self.tally.lines > 0 && self.format().is_none() {
+            return Err(unknown());
+        }
+        self.found.extend(match &mut self.lines {
+            Lines::Unknown | Lines::Digests(_) => None,
+            Lines::Slow(slow) => slow.end(self.inside),
+            Lines::General(general) => general.end(self.inside),
+        });
+        Ok(())
+    }
+
+    fn take(&mut self, line: &[u8]) -> Result<(), String> {
+        // A file that was made longer before a crash has zero bytes where its end was, and the next entry behind them.
+        let hole = match line.iter().rposition(|byte| *byte == 0) {
+            Some(last) if is_beginning(&line[last + 1..]) => Some(last),
+            _ => None,
+        };
+        let Some(last) = hole else { return self.take_line(line) };
+        let zeros = line[..last].iter().rev().take_while(|byte| **byte == 0).count();
+        let before = &line[..last - zeros];
+        self.unread.add(self.tally.lines, "zero bytes");
+        if !before.is_empty() {
+            self.take_line(before)?;
+            if let Lines::General(general) = &mut self.lines {
+                general.cut();
+            }
+        }
+        self.take_line(&line[last + 1..])
+    }
+
+    /// Finds out which log it is.
+    fn guess(&mut self, line: &[u8]) -> Result<(), String> {
+        if digests::is_head(line) {
+            return Err("it is a record of digests: give it from its beginning".into());
+        }
+        if slow::is_head(line) {
+            self.lines = Lines::Slow(Box::default());
+        } else if General::is_head(line) {
+            self.lines = Lines::General(Box::default());
+        } else if self.tally.lines >= GUESS_LINES || self.bytes >= GUESS_BYTES {
+            return Err(unknown());
+        } else if self.unread.count == 0 && !is_header(line) && !line.trim_ascii().is_empty() {
+            // All that stands before the first entry is one piece.
+            self.unread.add(self.tally.lines, "it is no beginning of an entry");
+        }
+        Ok(())
+    }
+
+    fn take_line(&mut self, line: &[u8]) -> Result<(), String> {
         if let Lines::Unknown = self.lines {
-            if digests::is_head(&self.line) {
-                return Err("it is a record of digests: give it from its beginning".into());
-            }
-            if slow::is_head(&self.line) {
-                self.lines = Lines::Slow(Box::default());
-            } else if General::is_head(&self.line) {
-                self.lines = Lines::General(Box::default());
-            } else if self.tally.lines >= GUESS_LINES || self.bytes >= GUESS_BYTES {
-                return Err(unknown());
-            }
+            self.guess(line)?;
         }
-        if is_header(&self.line) {
-            return Ok(None);
+        if is_header(line) {
+            return Ok(());
         }
-        Ok(match &mut self.lines {
+        let number = self.tally.lines;
+        self.found.extend(match &mut self.lines {
             Lines::Unknown => None,
-            Lines::Slow(slow) => slow.line(&self.line),
-            Lines::General(general) => general.line(&self.line),
+            Lines::Slow(slow) => slow.line(line, number),
+            Lines::General(general) => general.line(line, number),
             Lines::Digests(digests) => {
-                digests.line(&self.line);
+                digests.line(line, number);
                 None
             }
-        })
+        });
+        Ok(())
     }
+}
+
+/// Whether an entry begins here, of whichever log, or a log.
+fn is_beginning(line: &[u8]) -> bool {
+    slow::is_head(line) || General::is_head(line) || is_header(line)
 }
 
 fn unknown() -> String {
@@ -148,6 +226,9 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
+#[cfg(test)]
+#[path = "damage_tests.rs"]
+mod damage;
 #[cfg(test)]
 #[path = "reader_tests.rs"]
 mod tests;

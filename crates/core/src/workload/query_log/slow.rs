@@ -8,9 +8,30 @@
 //! the sql/log.cc of MySQL 5.1). Since MySQL 8.0.14 it is that of the begin, as the manual says; `# Time:` has microseconds
 //! there. Newer MariaDB writes the begin into both: a `SELECT SLEEP(3.2)` showed the end with MariaDB 10.2.11, MySQL 5.5.9
 //! and 5.6.24 and Percona Server 5.1.65, and the begin with MariaDB 10.11.19, 11.4.5 and 11.8.9, which tell `Bytes_sent`.
+//!
+//! An entry of which a line cannot be read is left out whole: its statement would be sent at another time, on another
+//! session or with a part of another one. Its neighbours end and begin where a server ends and begins them: a server
+//! writes `;` and a line end behind each statement.
 
 use super::entry::{Entry, extend};
 use super::time::{digits, read_seconds, read_time};
+use super::unread::Unread;
+use crate::workload::sql::effect;
+use crate::workload::sql::token::{LONG_BYTES, Token, Tokens, is_open};
+
+/// Fields with which a line of a head begins; a statement's own comment hardly does.
+const FIELDS: [&[u8]; 8] = [
+    b"Time:",
+    b"User@Host:",
+    b"Thread_id:",
+    b"Schema:",
+    b"Query_time:",
+    b"Rows_affected:",
+    b"Rows_sent:",
+    b"Bytes_sent:",
+];
+/// What servers log of a command that is no statement.
+const COMMAND: &[u8] = b"# administrator command: ";
 
 /// What the lines of the present entry said.
 #[derive(Default)]
@@ -24,32 +45,165 @@ pub(super) struct Slow {
     used: Option<String>,
     query_us: i64,
     timestamp_us: Option<i64>,
+    /// An entry of the log had a SET timestamp: each has one.
+    is_stamped: bool,
     /// Fields that only MariaDB has, and newer MariaDB.
     qc_hit: bool,
     bytes_sent: bool,
     sql: Vec<u8>,
     in_head: bool,
+    /// A `# User@Host:` was read.
     begun: bool,
+    /// The line of the entry's head, 0 before the first entry.
+    begun_at: u64,
+    /// The entry is a command and no statement.
+    is_command: bool,
+    /// What of the entry cannot be read, and on which line.
+    broken: Option<(u64, &'static str)>,
+    /// The last line of the statement ends with `;`.
+    ended: bool,
+    /// The bytes of the statement up to the last such line, and the line behind it.
+    last_end: Option<(usize, u64)>,
+    /// The file ended in the middle of a line.
+    cut: bool,
+    /// Comments behind such a line, and the line of the first: the statement's, or what is left of a head.
+    held: Vec<u8>,
+    held_at: u64,
+    pub(super) unread: Unread,
 }
 
 impl Slow {
     /// Takes a line, with its end; gives the entry that it ends.
-    pub(super) fn line(&mut self, line: &[u8]) -> Option<Entry> {
-        let is_head = is_head(line);
-        let done = if is_head && self.begun { self.finish() } else { None };
-        // MariaDB frames the plan (log_slow_verbosity = explain) with lines of `#` alone.
-        if is_head || (self.in_head && (line.starts_with(b"# ") || line.trim_ascii_end() == b"#")) {
-            self.in_head = true;
-            self.head(line);
-        } else if self.begun {
-            self.body(line);
+    pub(super) fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
+        if is_head(line) {
+            // A comment that no statement ended with is what is left of this head.
+            let lost = if self.held.is_empty() { None } else { Some(self.held_at) };
+            self.held.clear();
+            let done = if self.begun || !self.in_head { self.finish() } else { None };
+            self.enter(lost.unwrap_or(number));
+            self.broken = self.broken.or(lost.map(|line| (line, "the head of an entry")));
+            self.head(line, number);
+            return done;
         }
+        // MariaDB frames the plan (log_slow_verbosity = explain) with lines of `#` alone. Behind the SET timestamp, a
+        // comment is the statement's.
+        let is_comment = line.starts_with(b"# ") || line.trim_ascii_end() == b"#";
+        if self.in_head && is_comment && (self.timestamp_us.is_none() || line.starts_with(COMMAND)) {
+            self.head(line, number);
+            return None;
+        }
+        if is_field(line) {
+            self.drop_rest();
+        }
+        if self.ended && line.starts_with(b"#") && !is_open(&self.sql) {
+            return self.hold(line, number);
+        }
+        if self.ended && line.first() == Some(&0) && !is_open(&self.sql) {
+            self.unread.add(number, "zero bytes");
+            return None;
+        }
+        self.unhold();
+        self.body(line, number);
+        None
+    }
+
+    /// Takes a further piece of a line that is longer than what is read at once.
+    pub(super) fn more(&mut self, piece: &[u8]) {
+        if !self.in_head && self.held.is_empty() {
+            extend(&mut self.sql, piece);
+            self.ended = ends(piece);
+        }
+    }
+
+    /// Before a line of a head: what stands behind the end of the statement is what is left of the head's beginning.
+    fn drop_rest(&mut self) {
+        if let Some((length, next)) = self.last_end
+            && !self.ended
+            && self.held.is_empty()
+            && is_whole(&self.sql, length)
+        {
+            self.sql.truncate(length);
+            self.ended = true;
+            self.held_at = next;
+            self.held = b"#".to_vec();
+        }
+    }
+
+    /// A comment behind what may be the end of a statement. It is the statement's, unless a line of a head follows it.
+    fn hold(&mut self, line: &[u8], number: u64) -> Option<Entry> {
+        if self.held.is_empty() {
+            self.held_at = number;
+        }
+        if !is_field(line) {
+            extend(&mut self.held, line);
+            if ends(line) {
+                self.unhold();
+                self.last_end = Some((self.sql.len(), number + 1));
+            }
+            return None;
+        }
+        // The line with which the head began cannot be read.
+        let begun_at = self.held_at;
+        self.held.clear();
+        let done = self.finish();
+        self.enter(begun_at);
+        if begun_at < number {
+            self.broken = Some((begun_at, "the head of an entry"));
+        }
+        self.head(line, number);
         done
     }
 
-    /// The entry that was read last.
+    /// What was held is the statement's.
+    fn unhold(&mut self) {
+        if !self.held.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            extend(&mut self.sql, &held);
+        }
+    }
+
+    fn enter(&mut self, number: u64) {
+        if !self.in_head {
+            self.begun_at = number;
+        }
+        self.in_head = true;
+    }
+
+    /// The file ends here; `inside` of a line: a server ends each statement with one.
+    pub(super) fn end(&mut self, inside: bool) -> Option<Entry> {
+        let is_short = (1..=LONG_BYTES).contains(&self.sql.len());
+        self.cut = self.held.is_empty() && (inside || (is_short && is_open(&self.sql)));
+        self.finish()
+    }
+
+    /// The entry that was read last. `None` of one that cannot be read, which is counted, or that is no statement.
     pub(super) fn finish(&mut self) -> Option<Entry> {
+        let mut broken = self.broken.take();
+        if !self.held.is_empty() {
+            // What is left of the next head: the statement before it is whole.
+            self.held.clear();
+            self.unread.add(self.held_at, "the head of an entry");
+        }
         let mut sql = std::mem::take(&mut self.sql);
+        let (cut, last_end) = (std::mem::take(&mut self.cut), self.last_end.take());
+        let ended = std::mem::take(&mut self.ended) && !cut;
+        let is_command = std::mem::take(&mut self.is_command);
+        if !self.begun && !sql.is_empty() {
+            broken = broken.or(Some((self.begun_at, "there is no # User@Host")));
+        } else if self.begun_at > 0 && !ended && !is_command && broken.is_none() {
+            match last_end.filter(|(length, _)| !cut && is_whole(&sql, *length)) {
+                Some((length, next)) => {
+                    sql.truncate(length);
+                    self.unread.add(next, "it is neither a statement nor a head");
+                }
+                None => broken = Some((self.begun_at, "it has no end")),
+            }
+        }
+        // Servers write a SET timestamp: without one, something else stood there, and is before the statement now.
+        let lacks_stamp = self.timestamp_us.is_none() && !sql.is_empty();
+        if lacks_stamp && (self.is_stamped || (has_several(&sql) && !holds_statements(&sql))) {
+            broken = broken.or(Some((self.begun_at, "the head of an entry")));
+        }
         while sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
             sql.pop();
         }
@@ -57,44 +211,68 @@ impl Slow {
             (Some((logged_us, true)), _) => Some(logged_us),
             (logged, timestamp_us) => timestamp_us.or(logged.map(|(logged_us, _)| logged_us)),
         };
+        if told_us.is_none() && !sql.is_empty() {
+            broken = broken.or(Some((self.begun_at, "it has no time")));
+        }
         let of_begin = std::mem::take(&mut self.qc_hit) & std::mem::take(&mut self.bytes_sent);
-        let whole = self.begun && !sql.is_empty();
+        let whole = self.begun && !sql.is_empty() && broken.is_none();
+        if let Some((line, what)) = broken {
+            self.unread.add(line, what);
+        }
         let schema = match self.schema.take() {
             Some(told) => (!told.is_empty()).then_some(told),
             None => self.used.clone(),
         };
         let (session, query_us) = (self.session, std::mem::take(&mut self.query_us));
-        self.begun = false;
+        (self.begun, self.begun_at, self.in_head) = (false, 0, false);
         let told_us = told_us.filter(|_| whole)?;
         let at_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
         Some(Entry { at_us, session, schema, anew: false, sql })
     }
 
-    fn head(&mut self, line: &[u8]) {
-        let rest = line.strip_prefix(b"# ").unwrap_or_default();
-        if let Some(time) = rest.strip_prefix(b"Time: ") {
-            if let Some((at_us, exact, _)) = read_time(time.trim_ascii_start()) {
-                self.logged = Some((at_us, exact));
-            }
-        } else if rest.starts_with(b"User@Host: ") {
-            self.begun = true;
+    fn head(&mut self, line: &[u8], number: u64) {
+        if line.starts_with(COMMAND) {
+            self.is_command = true;
+            return;
         }
+        let rest = line.strip_prefix(b"# ").unwrap_or_default();
+        if rest.starts_with(b"Time:") {
+            self.logged = read_logged(line);
+            if self.logged.is_none() {
+                self.broken.get_or_insert((number, "the time of # Time"));
+            }
+            return;
+        }
+        self.begun |= rest.starts_with(b"User@Host: ");
         for (name, value) in fields(rest) {
-            match name {
-                b"Id" | b"Thread_id" => self.session = digits(value).map_or(self.session, i64::unsigned_abs),
-                b"Schema" => self.schema = Some(String::from_utf8_lossy(value).into_owned()),
-                b"QC_hit" => self.qc_hit = true,
-                b"Bytes_sent" => self.bytes_sent = true,
-                b"Query_time" => self.query_us = read_seconds(value).unwrap_or(0),
-                _ => {}
+            let read = match name {
+                b"Id" | b"Thread_id" => digits(value).map(|id| self.session = id.unsigned_abs()).is_some(),
+                b"Query_time" => read_seconds(value).map(|us| self.query_us = us).is_some(),
+                b"Schema" => {
+                    self.schema = Some(String::from_utf8_lossy(value).into_owned());
+                    true
+                }
+                b"QC_hit" => {
+                    self.qc_hit = true;
+                    true
+                }
+                b"Bytes_sent" => {
+                    self.bytes_sent = true;
+                    true
+                }
+                _ => true,
+            };
+            if !read {
+                let what = if name == b"Query_time" { "the seconds of Query_time" } else { "the connection's number" };
+                self.broken.get_or_insert((number, what));
             }
         }
     }
 
-    fn body(&mut self, line: &[u8]) {
+    fn body(&mut self, line: &[u8], number: u64) {
+        let text = line.trim_ascii_end();
+        let text = text.strip_suffix(b";").unwrap_or(text);
         if self.sql.is_empty() {
-            let text = line.trim_ascii_end();
-            let text = text.strip_suffix(b";").unwrap_or(text);
             if self.in_head
                 && let Some(schema) = text.strip_prefix(b"use ")
             {
@@ -106,19 +284,68 @@ impl Slow {
             if self.timestamp_us.is_none() {
                 self.timestamp_us = read_set(text);
                 if self.timestamp_us.is_some() {
+                    self.is_stamped = true;
                     return;
                 }
+                if text.starts_with(b"SET timestamp=") {
+                    self.broken.get_or_insert((number, "the time of SET timestamp"));
+                }
             }
+        } else if self.timestamp_us.is_none() && line.len() > text.len() && read_set(text).is_some() {
+            // Servers write it first of all: what stands before it is what is left of a head.
+            self.broken.get_or_insert((self.begun_at, "the head of an entry"));
         }
         self.in_head = false;
         extend(&mut self.sql, line);
+        self.ended = ends(line);
+        if self.ended {
+            self.last_end = Some((self.sql.len(), number + 1));
+        }
     }
+}
+
+/// Whether a line is the last one of a statement, as servers end it.
+fn ends(line: &[u8]) -> bool {
+    line.trim_ascii_end().ends_with(b";")
+}
+
+/// Whether so much of a text is a statement with its end, and what stands behind it is none of it.
+fn is_whole(sql: &[u8], length: usize) -> bool {
+    ends_statement(&sql[..length]) && !holds_statements(sql)
+}
+
+/// Whether a text ends with a `;` that no string and no comment has.
+fn ends_statement(text: &[u8]) -> bool {
+    !is_open(text) && Tokens::new(text.trim_ascii_end()).last().is_some_and(|(token, _)| token == Token::Semicolon)
+}
+
+/// Whether something stands behind the first statement of a text.
+fn has_several(text: &[u8]) -> bool {
+    let mut tokens = Tokens::new(text).map(|(token, _)| token).filter(|token| *token != Token::Nothing);
+    tokens.any(|token| token == Token::Semicolon) && tokens.any(|token| token != Token::Semicolon)
+}
+
+/// Whether a statement may hold others, each with a `;`: a stored program.
+fn holds_statements(sql: &[u8]) -> bool {
+    matches!(effect::verb(sql).as_str(), "CREATE" | "ALTER" | "BEGIN" | "DECLARE" | "IF" | "FOR" | "WHILE" | "LOOP")
+}
+
+/// Whether a line begins with a field of a head, with whatever value.
+fn is_field(line: &[u8]) -> bool {
+    let rest = line.strip_prefix(b"#").unwrap_or_default().trim_ascii_start();
+    FIELDS.iter().any(|name| rest.starts_with(name))
+}
+
+/// The time of a `# Time:`, which is all of its line.
+fn read_logged(line: &[u8]) -> Option<(i64, bool)> {
+    let text = line.strip_prefix(b"# Time: ")?.trim_ascii();
+    let (at_us, exact, length) = read_time(text)?;
+    (length == text.len()).then_some((at_us, exact))
 }
 
 /// Whether a line begins an entry. A comment in a statement may look alike, but has no time.
 pub(super) fn is_head(line: &[u8]) -> bool {
-    let time = line.strip_prefix(b"# Time: ");
-    time.is_some_and(|time| read_time(time.trim_ascii_start()).is_some()) || line.starts_with(b"# User@Host: ")
+    read_logged(line).is_some() || line.starts_with(b"# User@Host: ")
 }
 
 /// The time of a `SET last_insert_id=1,insert_id=2,timestamp=1700745300`: servers write the first two where the statement

@@ -23,11 +23,19 @@ pub(super) fn read_time(text: &[u8]) -> Option<(i64, bool, usize)> {
     None
 }
 
-/// `1700745300` or `1700745300.123456` in microseconds.
+/// The last second that a server's clock can have: the end of the year 3000, as MySQL's UNIX_TIMESTAMP tells it since
+/// 8.0.28. What is more is damage, and would be waited for.
+const LAST_SECOND: i64 = 32_536_771_199;
+
+/// `1700745300` or `1700745300.123456`, which is all of a text, in microseconds.
 pub(super) fn read_seconds(text: &[u8]) -> Option<i64> {
     let whole = leading_digits(text);
-    let fraction = text[whole.len()..].strip_prefix(b".").map_or(&[][..], leading_digits);
-    let seconds = digits(whole)?;
+    let rest = &text[whole.len()..];
+    let fraction = rest.strip_prefix(b".").unwrap_or_default();
+    if !fraction.iter().all(u8::is_ascii_digit) || (fraction.is_empty() && !rest.is_empty()) {
+        return None;
+    }
+    let seconds = digits(whole).filter(|seconds| *seconds <= LAST_SECOND)?;
     seconds.checked_mul(1_000_000)?.checked_add(fraction_us(fraction)?)
 }
 
@@ -90,7 +98,7 @@ mod tests {
         assert_eq!(read_time(b"231123  9:05:07.0000250000"), Some((1_700_730_307_250_000, true, 26)));
         assert_eq!(read_time(b"231123  9:05:07.25"), Some((1_700_730_307_250_000, true, 18)));
         assert_eq!(read_time(b"2024-02-29T00:00:00.5+02:00"), Some((1_709_164_800_500_000, true, 27)));
-        assert_eq!(read_seconds(b"1700745300.25;"), Some(1_700_745_300_250_000));
+        assert_eq!(read_seconds(b"1700745300.25"), Some(1_700_745_300_250_000));
     }
 
     #[test]
@@ -100,6 +108,9 @@ mod tests {
         {
             assert_eq!(read_time(text), None, "{}", String::from_utf8_lossy(text));
         }
-        assert_eq!(read_seconds(b"99999999999999999999"), None);
+        for text in [&b"99999999999999999999"[..], b"99999999999917", b"1e308", b"nan", b"-5", b"1.", b"1;", b".5", b""]
+        {
+            assert_eq!(read_seconds(text), None, "{}", String::from_utf8_lossy(text));
+        }
     }
 }

@@ -1,0 +1,27 @@
+//! What of a log cannot be read: it is left out, and counted with the place of the first.
+
+/// Entries and other pieces that were left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// How many.
+    pub count: u64,
+    /// Of the first: its line, and what cannot be read of it, in words behind a colon.
+    pub first: Option<(u64, &'static str)>,
+}
+
+impl Unread {
+    /// Counts one.
+    pub(super) fn add(&mut self, line: u64, what: &'static str) {
+        self.count += 1;
+        self.first.get_or_insert((line, what));
+    }
+
+    /// Both together.
+    pub(super) fn with(self, other: Self) -> Self {
+        let first = match (self.first, other.first) {
+            (Some(one), Some(two)) => Some(if two.0 < one.0 { two } else { one }),
+            (one, two) => one.or(two),
+        };
+        Self { count: self.count + other.count, first }
+    }
+}
