@@ -23,7 +23,9 @@ impl<'a> Feeder<'a> {
     pub(super) fn feed(mut self) {
         let queues = if self.job.shared { 1 } else { u64::from(self.job.connections) };
         loop {
-            match self.reader.next_entry() {
+            let next = self.reader.next_entry();
+            self.job.note_unread(self.reader.tally().unread);
+            match next {
                 Ok(Some(entry)) => {
                     // Servers number their connections one by one, so that neighbours go to different sessions.
                     let queue = (entry.session % queues) as usize;

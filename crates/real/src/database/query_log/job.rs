@@ -1,10 +1,10 @@
 //! What the sessions of a replay share, and what they count.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
-use flatwater_core::workload::query_log::Entry;
+use flatwater_core::workload::query_log::{Entry, Unread};
 use flatwater_core::workload::sql::effect;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,6 +62,8 @@ pub(super) struct Job {
     pub(super) length_us: Option<u64>,
     /// How far into the log statements were due, microseconds.
     pub(super) reached_us: AtomicU64,
+    /// What of the log was left out so far.
+    pub(super) unread: Mutex<Unread>,
     pub(super) crew: Arc<Crew>,
 }
 
@@ -71,18 +73,39 @@ impl Job {
         self.reached_us.fetch_max(since_first_us, Relaxed);
     }
 
-    /// Tells how much of the log was left, of a run that ended before it.
-    pub(super) fn tell_left(&self) {
+    /// What of the log was left out so far.
+    pub(super) fn note_unread(&self, unread: Unread) {
+        if unread.count > 0 {
+            *self.unread.lock().expect("nothing panics under it") = unread;
+        }
+    }
+
+    /// Tells what of the log was not replayed: of a run that ended before it (`early`), and what cannot be read.
+    pub(super) fn tell_end(&self, early: bool) {
+        let left = if early { self.left() } else { None };
+        let told: Vec<String> = left.into_iter().chain(self.unread()).collect();
+        if !told.is_empty() {
+            self.crew.warn(&told.join("; "));
+        }
+    }
+
+    fn left(&self) -> Option<String> {
         let Some(length_us) = self.length_us else {
-            return self.crew.warn("the run ended before the log (workload.duration_s)");
+            return Some("the run ended before the log (workload.duration_s)".into());
         };
         let left_us = length_us.saturating_sub(self.reached_us.load(Relaxed));
-        if left_us > 0 {
-            let (left, length) = (seconds(left_us), seconds(length_us));
-            self.crew.warn(&format!(
-                "the run ended before the log: the last {left} of its {length} were not replayed (workload.duration_s)"
-            ));
-        }
+        let (left, length) = (seconds(left_us), seconds(length_us));
+        let text = format!(
+            "the run ended before the log: the last {left} of its {length} were not replayed (workload.duration_s)"
+        );
+        (left_us > 0).then_some(text)
+    }
+
+    fn unread(&self) -> Option<String> {
+        let Unread { count, first } = *self.unread.lock().expect("nothing panics under it");
+        let (line, what) = first?;
+        let (log, some) = (self.spec.log.display(), if count == 1 { "entry" } else { "entries" });
+        Some(format!("{count} {some} of the log cannot be read, left out; the first is {log}:{line}: {what}"))
     }
 }
 

@@ -81,7 +81,10 @@ impl<'a> Lane<'a> {
                 Found::Entry(entry) => entry,
                 Found::Nothing => continue,
                 Found::Over if crew.stopping() => break,
-                Found::Over => return self.end_interval(),
+                Found::Over => {
+                    self.job.tell_end(false);
+                    return self.end_interval();
+                }
             };
             let is_sent = self.job.spec.allow_writes || effect::reads(&entry.sql);
             if (is_sent && !self.make_ready(&entry)) || !self.wait_for(&entry, is_sent) {
@@ -93,7 +96,7 @@ impl<'a> Lane<'a> {
                 break;
             }
         }
-        self.job.tell_left();
+        self.job.tell_end(true);
     }
 
     /// Gives a statement the session that its recorded connection had. The connection is made anew where it has the state

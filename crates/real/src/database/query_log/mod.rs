@@ -8,8 +8,8 @@ mod queues;
 mod told;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use flatwater_core::workload::query_log::Format;
 
@@ -70,6 +70,7 @@ pub fn start(replay: Replay, crew: Arc<Crew>) -> Result<Run, Error> {
         queues,
         length_us: told.length_us,
         reached_us: AtomicU64::new(0),
+        unread: Mutex::default(),
         crew: crew_of_all,
     });
     let feeding = job.clone();

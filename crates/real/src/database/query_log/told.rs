@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
-use flatwater_core::workload::query_log::{Entry, Format, Forms, Reader, Sendable, is_digests};
+use flatwater_core::workload::query_log::{Entry, Format, Forms, Reader, Sendable, Unread, is_digests};
 
 /// A log may have any size: so many of its first statements are looked at, and so much of its end. More of the end where
 /// less has no statement.
@@ -41,7 +41,7 @@ pub fn tell(path: &Path) -> Result<Told, String> {
         };
     }
     let mut reader = Reader::new(source(path)?);
-    let Some(first) = reader.next_entry()? else { return Err("there is no statement in it".into()) };
+    let Some(first) = reader.next_entry()? else { return Err(no_statement(reader.tally().unread)) };
     let format = reader.format().ok_or("it is no query log")?;
     let mut seen = Seen::default();
     let first_us = first.at_us;
@@ -95,6 +95,13 @@ impl Seen {
         }
         self.read(&mut Reader::new(source), usize::MAX);
         Ok(())
+    }
+}
+
+fn no_statement(unread: Unread) -> String {
+    match unread.first {
+        Some((line, what)) => format!("there is no statement in it that can be read; line {line}: {what}"),
+        None => "there is no statement in it".into(),
     }
 }
 
@@ -170,5 +177,7 @@ mod tests {
     #[test]
     fn what_has_no_statement_is_told() {
         assert_eq!(tell_text("261126 11:00:00\t  3 Quit\t\n"), Err("there is no statement in it".into()));
+        let cut = tell_text("# Time: 261126 11:00:00\n# User@Host: a[a] @ localhost []\nSET timestamp=5;\nSELECT");
+        assert_eq!(cut, Err("there is no statement in it that can be read; line 1: it has no end".into()));
     }
 }
