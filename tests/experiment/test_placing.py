@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flatwater.experiment.placing import place_problems
+from flatwater.experiment.placing import Places, place_problems
 from flatwater.experiment.problem import Problem
 
 TEXT = """[workload]
@@ -46,3 +46,12 @@ def test_what_the_command_line_set_stands_there() -> None:
 
 def test_places_in_lists_are_in_brackets() -> None:
     assert places(Problem("published.1.set", "matches no cell")) == ["my.toml: published[1].set: matches no cell"]
+
+
+def test_a_text_of_the_engine_gets_the_places_of_its_fields() -> None:
+    text = "[workload]\nsetup = [\n  'A',\n  'B',\n]\n"
+    places = Places(Path("my.toml"), text, {"workload.on_connect": "--set workload.on_connect=C"}, set())
+    told = places.tell("cannot connect: workload.setup.1: no table (hint: workload.allow_writes = true)")
+    assert told == "cannot connect: my.toml:4: workload.setup[1]: no table (hint: workload.allow_writes = true)"
+    assert places.tell("workload.on_connect.0: no") == "--set workload.on_connect=C: workload.on_connect[0]: no"
+    assert places.tell("workload.log: gone") == "my.toml:1: workload.log: gone"

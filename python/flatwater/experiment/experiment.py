@@ -14,6 +14,7 @@ from flatwater.experiment.database.address import SCHEMA_NAME
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.kinds import BUILT, Kinds
 from flatwater.experiment.load_hosts import Load
+from flatwater.experiment.placing import Places
 from flatwater.experiment.problem import Table
 from flatwater.experiment.published import PublishedFigure
 from flatwater.experiment.record import Record
@@ -68,6 +69,8 @@ class Experiment(Heading):
     expected: list[Expectation] = Field(default_factory=list)
     #: No file can say it: whoever loads the experiment does. Copies of it, and its cells, have it too.
     _lets_programs_run: bool = PrivateAttr(default=False)
+    #: Where its fields are written, if it is of a file. Copies of it, and its cells, have it too.
+    _places: Places | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
@@ -86,6 +89,16 @@ class Experiment(Heading):
         allowed = self.model_copy()
         allowed._lets_programs_run = True
         return allowed
+
+    def written_at(self, places: Places) -> Experiment:
+        """The same experiment, whose fields are written there."""
+        placed = self.model_copy()
+        placed._places = places
+        return placed
+
+    def placed(self, text: str) -> str:
+        """A text with the places of the fields that it speaks of (`workload.setup.0: ...`), where they are known."""
+        return text if self._places is None else self._places.tell(text)
 
     @property
     def kinds(self) -> Kinds:

@@ -17,7 +17,7 @@ from flatwater.experiment.library import library_files
 from flatwater.experiment.overrides import override_all
 from flatwater.experiment.parse import Tables, is_deeper, parse_toml, read_text
 from flatwater.experiment.paths import swept_fields
-from flatwater.experiment.placing import place_problems
+from flatwater.experiment.placing import Places, place_problems
 from flatwater.experiment.scale import scale_tables
 from flatwater.experiment.spell import spell
 from flatwater.experiment.validation import validate
@@ -43,8 +43,10 @@ def load(
         raise UserError("the tables are nested too deeply", where=str(path))
     scaled = scale_tables({"name": path.stem, **asked})
     experiment, problems = validate(scaled, overridden=bool(overrides))
+    swept = swept_fields(scaled.get("sweep"))
     if experiment is None:
-        raise place_problems(problems, path, text, set_by, swept_fields(scaled.get("sweep")))
+        raise place_problems(problems, path, text, set_by, swept)
+    experiment = experiment.written_at(Places(path, text, set_by, swept))
     return experiment.letting_programs_run() if programs else experiment
 
 

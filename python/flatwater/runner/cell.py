@@ -17,7 +17,7 @@ from flatwater.results import Cell, CellSummary, Result
 from flatwater.results.health import CellHealth
 from flatwater.results.phases import DRAIN, MEASURE, PRECONDITION, VERIFY, measured_s
 from flatwater.results.schema import CellStatus, Condition, now_utc
-from flatwater.runner.errors import judge_errors
+from flatwater.runner.errors import judge_errors, placed_error
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
@@ -101,13 +101,16 @@ class CellRunner:
                 health = self._end_watch(watch, journal)
             except Interrupted as error:
                 status, failure = "interrupted", str(error)
-            except FlatwaterError as error:
-                if isinstance(error, UserError) and not measured_s(journal.phases):
-                    raise  # the experiment cannot be run as it is written
-                told = self._stack.database.explained(str(error))
-                status, failure, over = "failed", self._stack.database.kept(told, self._logs), begun
-            except EngineError as error:
-                status, failure, over = "failed", with_hint(self._stack.database.explained(str(error))), begun
+            except (FlatwaterError, EngineError) as raised:
+                placed = placed_error(raised, self._experiment)
+                if isinstance(placed, UserError) and not measured_s(journal.phases):
+                    raise placed from None  # the experiment cannot be run as it is written
+                told, over = self._stack.database.explained(str(placed)), begun
+                of_engine = isinstance(raised, EngineError)
+                status, failure = (
+                    "failed",
+                    with_hint(told) if of_engine else self._stack.database.kept(told, self._logs),
+                )
             finally:
                 # Also for other exceptions (a closed output, a second Ctrl-C): nothing is left running.
                 can_go_on = self._experiment.workload.cannot_go_on is None
@@ -317,9 +320,9 @@ class CellRunner:
             self._warnings.append(warning)
         for one in dict.fromkeys((failure, ended_by)):
             if one is not None:
-                journal.event("fault", one)
+                journal.event("fault", self._experiment.placed(one))
         if ended_by is not None:
-            raise EngineError(ended_by)
+            raise EngineError(self._experiment.placed(ended_by))
 
 
 def _one_of(workload: Timing) -> str:

@@ -5,13 +5,34 @@ Errors are counted by their numbers, and too many of them fail the run. A replay
 
 from __future__ import annotations
 
-from flatwater.experiment import OwnStatements, QueryLog, Timing
+import re
+
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment import Experiment, OwnStatements, QueryLog, Timing
 from flatwater.results.schema import CellSummary
 from flatwater.runner.tally import ERROR_PREFIX
 
 #: So many numbers are named; the others are only counted.
 NAMED_MAX = 5
 _HINT = "workload.errors_max_pct is the limit"
+#: What the engine says of a field of the workload, and a hint of its own.
+_OF_FIELD = re.compile(r"(workload(?:\.\w+)+: .*?)(?: \(hint: (.*)\))?", re.DOTALL)
+#: Tables and rows that a statement needs are made before it.
+_MEND = "mend this statement, or what is set up before it"
+
+
+def placed_error(error: Exception, experiment: Experiment) -> Exception:
+    """An error with its place in the file of the experiment, where it is of a field of the workload."""
+    if isinstance(error, FlatwaterError) and error.where is not None:
+        if not re.fullmatch(r"workload(\.\w+)+", error.where):
+            return error
+        what, hint = f"{error.where}: {error.what}", error.hint
+    elif (said := _OF_FIELD.fullmatch(error.what if isinstance(error, FlatwaterError) else str(error))) is not None:
+        own_hint = error.hint if isinstance(error, FlatwaterError) else None
+        what, hint = said[1], said[2] or own_hint or _MEND
+    else:
+        return error
+    return UserError(experiment.placed(what), hint=hint)
 
 
 def judge_errors(summary: CellSummary, workload: Timing) -> None:

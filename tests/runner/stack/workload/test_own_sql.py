@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -131,18 +132,54 @@ def test_deadlocks_are_tried_again(servers: ServerLab) -> None:
     assert ran.summary.counters["deadlocks"] > 0 and ran.summary.operations > 0
 
 
+NUMBER = {"transactions": {"look": {"statements": ["SELECT :id"]}}}
+FOUND = {"sql": "SELECT 1 AS a", "name": "found"}
+
+
+def start_from(sql: str) -> dict[str, Any]:
+    return NUMBER | {"parameters": PARAMETERS | {"id": {"kind": "sequence", "start_from": sql}}}
+
+
 @pytest.mark.parametrize(
-    ("sql", "told"),
+    ("changes", "place", "told"),
     [
-        ("SELEC 1", "syntax"),
-        ("SELECT * FROM nowhere", "doesn't exist"),
-        ("SELECT nothing FROM account", "Unknown column"),
+        (
+            {"transactions": {"a": LOOK, "b": {"statements": ["SELECT 1", "SELEC 1"]}}},
+            "transactions.b.statements[1]",
+            "syntax",
+        ),
+        (
+            {"transactions": {"a": {"statements": ["SELECT 1 FROM nowhere"]}}},
+            "transactions.a.statements[0]",
+            "doesn't exist",
+        ),
+        (
+            {"transactions": {"a": {"statements": ["SELECT x FROM account"]}}},
+            "transactions.a.statements[0]",
+            "Unknown column",
+        ),
+        ({"setup": [*SETUP, "SELEC 1"]}, "setup[3]", "syntax"),
+        ({"setup": [*SETUP, {"sql": "INSERT INTO nowhere VALUES (:new)", "times": 2}]}, "setup[3]", "doesn't exist"),
+        ({"on_connect": ["SET NAMES utf8", "SET nothing = 1"]}, "on_connect[1]", "Unknown system variable"),
+        (start_from("SELECT nothing"), "parameters.id.start_from", "Unknown column"),
+        (start_from("SELECT NULL"), "parameters.id.start_from", "COALESCE"),
+        (start_from("SELECT 'abc'"), "parameters.id.start_from", "no whole number"),
+        (start_from("SELECT 1.5"), "parameters.id.start_from", "no whole number"),
+        (start_from("SELECT id FROM account WHERE id < 0"), "parameters.id.start_from", "no whole number"),
     ],
 )
-def test_a_wrong_statement_is_found_before_anything_runs(servers: ServerLab, sql: str, told: str) -> None:
-    ran = servers.go(own(transactions={"look": LOOK, "wrong": {"statements": ["SELECT 1", sql]}}))
-    assert ran.code == 1
-    assert "workload.transactions.wrong.statements.1" in ran.stderr and told in ran.stderr, ran.stderr
+def test_a_wrong_statement_is_told_with_its_line_before_anything_runs(
+    servers: ServerLab, changes: dict[str, Any], place: str, told: str
+) -> None:
+    file = servers.write(own(**changes))
+    ran = servers.run(file)
+    assert ran.code == 2 and ran.error.count("workload.") == 1, ran.stderr
+    said = re.fullmatch(
+        rf"error: {re.escape(str(file))}:(\d+): workload\.{re.escape(place)}: (.*) \(hint: .*\)", ran.error
+    )
+    assert said is not None and (told in said[2] or told in ran.error), ran.stderr
+    line = file.read_text().splitlines()[int(said[1]) - 1]
+    assert line.strip(' ",') in str(changes) or "start_from" in line or "INSERT INTO nowhere" in line, line
 
 
 def test_a_file_makes_the_schema(servers: ServerLab, tmp_path: Path) -> None:

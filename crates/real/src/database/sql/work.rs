@@ -72,11 +72,13 @@ impl Work {
         work.set_up(connection).map_err(|error| error.to_string())?;
         for (place, parameter) in spec.parameters.iter().enumerate() {
             if let Source::Sequence { start_from: Some(sql), .. } = &parameter.source {
-                let told = |error: SqlError| format!("workload.parameters.{}.start_from: {error}", parameter.name);
-                connection.query(sql).map_err(told)?;
-                let Some(start) = connection.rows().int(0, 0) else {
-                    let name = &parameter.name;
-                    return Err(format!("workload.parameters.{name}.start_from: its first value is no whole number"));
+                let field = format!("workload.parameters.{}.start_from", parameter.name);
+                connection.query(sql).map_err(|error| at(&field, error).to_string())?;
+                let Some(start) = connection.rows().bytes(0, 0).and_then(whole_number) else {
+                    // MAX of no rows is NULL.
+                    return Err(format!(
+                        "{field}: its first value is no whole number (hint: SELECT COALESCE(MAX(id), 0) + 1 FROM t)"
+                    ));
                 };
                 work.sequences.begin(place, start);
             }
@@ -111,7 +113,8 @@ impl Work {
             let mut statements = Vec::new();
             for (number, one) in transaction.statements.iter().enumerate() {
                 let place = format!("workload.transactions.{}.statements.{number}", transaction.name);
-                let text = text::Statement::read(&one.sql).map_err(|(what, _)| format!("{place}: {what}"))?;
+                let text = text::Statement::read(&one.sql)
+                    .map_err(|(what, hint)| format!("{place}: {what} (hint: {hint})"))?;
                 let place_of = |name: &String| spec.parameters.iter().position(|known| known.name == *name);
                 let parameters: Option<Vec<usize>> = text.parameters.iter().map(place_of).collect();
                 let parameters = parameters.ok_or_else(|| format!("{place}: it has an unknown parameter"))?;
@@ -152,6 +155,14 @@ impl Work {
     }
 }
 
+/// A whole number as a text reply has it, also as a decimal (`7.00`), with room for steps.
+fn whole_number(text: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let number: i64 = whole.parse().ok().filter(|_| fraction.bytes().all(|digit| digit == b'0'))?;
+    (number.unsigned_abs() <= 1 << 62).then_some(number)
+}
+
 /// The parameters that are columns of the statement of this name.
 fn finds(spec: &SqlSpec, name: &str) -> Vec<(usize, String)> {
     let sources = spec.parameters.iter().map(|parameter| &parameter.source).enumerate();
@@ -170,5 +181,20 @@ pub(super) fn at(place: &str, error: SqlError) -> SqlError {
     match error {
         SqlError::Server { code, message } => SqlError::Server { code, message: format!("{place}: {message}") },
         error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sequence_starts_from_a_whole_number() {
+        for (text, number) in [("7", 7), ("-7", -7), ("7.00", 7), ("4611686018427387904", 1 << 62)] {
+            assert_eq!(whole_number(text.as_bytes()), Some(number));
+        }
+        for text in ["", "abc", "1.5", "1e3", "7.x", "9223372036854775807", "99999999999999999999", "2026-01-01"] {
+            assert_eq!(whole_number(text.as_bytes()), None, "{text}");
+        }
     }
 }
