@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from flatwater.experiment import Oltp, QueryLog, Timing
+from flatwater._engine import EngineError
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment import Oltp, QueryLog, Timing, load
 from flatwater.experiment.workload.sql import Sql
 from flatwater.results.schema import CellSummary, Event
-from flatwater.runner.errors import judge_errors
+from flatwater.runner.errors import judge_errors, placed_error
 
 
 def judged(errors: int, operations: int, workload: Timing | None = None, **counters: int) -> CellSummary:
@@ -49,7 +53,7 @@ def test_other_workloads_stop_at_the_first() -> None:
 
 def test_more_numbers_than_a_line_holds() -> None:
     counters = {f"error_{number}": 1 for number in range(1000, 1008)}
-    assert judged(8, 992, **counters).warnings[0].split("; ")[0].endswith("error 1004 1 times, others 3 times")
+    assert judged(8, 992, **counters).warnings[0].split("; ")[0].endswith("error 1004 once, others 3 times")
 
 
 def test_a_replay_tells_what_it_did_not_do_as_the_log_says() -> None:
@@ -60,6 +64,36 @@ def test_a_replay_tells_what_it_did_not_do_as_the_log_says() -> None:
     assert late.startswith("10 statements (1 %) began late, by 2.5 s on average")
     assert skipped.startswith("3 statements may write and were left out")
     assert mixed.startswith("7 statements ran on a session that another recorded connection was using")
+
+
+def test_one_is_told_as_one() -> None:
+    assert judged(1, 9, error_1062=1).warnings[0].startswith("1 transaction failed (10 % of all): error 1062 once; ")
+    summary = CellSummary(cell=0, seed=1, status="complete", unit="qps", operations=1000)
+    summary.counters = {"late": 1, "lag_ms": 2_500, "writes_skipped": 1, "mixed": 1}
+    judge_errors(summary, QueryLog(log="x"))
+    late, skipped, mixed = summary.warnings
+    assert late.startswith("1 statement (0.1 %) began late")
+    assert skipped.startswith("1 statement may write and was left out")
+    assert mixed.startswith("1 statement ran on")
+
+
+def test_an_error_of_a_field_has_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text(
+        "[database]\nkind = 'server'\n[workload]\nkind = 'sql'\nsetup = [\n'SELECT 1',\n'SELECT 2',\n]\n"
+        "[workload.transactions.t]\nstatements = ['SELECT 3']\n"
+    )
+    experiment = load(path)
+    for error in (EngineError("workload.setup.1: no table (error 1146)"), FlatwaterError("workload.setup.1: no table")):
+        placed = placed_error(error, experiment)
+        assert isinstance(placed, UserError) and placed.exit_code == 2
+        assert str(placed).startswith(f"{path}:7: workload.setup[1]: no table") and "(hint: mend" in str(placed)
+    hinted = placed_error(EngineError("workload.setup.0: no (hint: do (this))"), experiment)
+    assert str(hinted) == f"{path}:6: workload.setup[0]: no (hint: do (this))"
+    gone = placed_error(UserError("is gone", where="workload.transactions.t"), experiment)
+    assert str(gone).startswith(f"{path}:9: workload.transactions.t: is gone")
+    for other in (EngineError("the server is gone"), UserError("is full", where="storage.path")):
+        assert placed_error(other, experiment) is other
 
 
 def test_errors_fail_a_replay_only_where_a_limit_is_given() -> None:

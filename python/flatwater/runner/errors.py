@@ -41,9 +41,9 @@ def judge_errors(summary: CellSummary, workload: Timing) -> None:
         summary.warnings += _replay_warnings(summary)
     if not isinstance(workload, OwnStatements) or not summary.errors:
         return
-    what = "statements" if isinstance(workload, QueryLog) else "transactions"
+    what = "statement" if isinstance(workload, QueryLog) else "transaction"
     share_pct = 100 * summary.errors / (summary.errors + summary.operations)
-    told = f"{summary.errors:,} {what} failed ({_percent(share_pct)} of all): {_by_number(summary.counters)}"
+    told = f"{_some(summary.errors, what)} failed ({_percent(share_pct)} of all): {_by_number(summary.counters)}"
     first = next((event.text for event in summary.events if event.kind == "fault"), None)
     if first is not None:
         told += f"; the first: {first}"
@@ -61,15 +61,16 @@ def _replay_warnings(summary: CellSummary) -> list[str]:
     if late:
         share_pct = 100 * late / max(1, late, summary.operations + summary.errors)
         found.append(
-            f"{late:,} statements ({_percent(share_pct)}) began late, by {lag_ms / late / 1000:.3g} s on average: "
-            "the sessions did not keep up with the log"
+            f"{_some(late, 'statement')} ({_percent(share_pct)}) began late, "
+            f"by {lag_ms / late / 1000:.3g} s on average: the sessions did not keep up with the log"
         )
     if skipped:
-        found.append(f"{skipped:,} statements may write and were left out (workload.allow_writes replays them)")
+        verbs, them = ("may write and was", "it") if skipped == 1 else ("may write and were", "them")
+        found.append(f"{_some(skipped, 'statement')} {verbs} left out (workload.allow_writes replays {them})")
     if mixed:
         found.append(
-            f"{mixed:,} statements ran on a session that another recorded connection was using: their transactions mix "
-            "(more workload.connections keep them apart)"
+            f"{_some(mixed, 'statement')} ran on a session that another recorded connection was using: "
+            "their transactions mix (more workload.connections keep them apart)"
         )
     return found
 
@@ -85,6 +86,14 @@ def _by_number(counters: dict[str, int]) -> str:
         if name.startswith(ERROR_PREFIX) and count
     }
     numbers = sorted(found, key=lambda number: (-found[number], number))
-    named = [f"error {number} {found[number]:,} times" for number in numbers[:NAMED_MAX]]
+    named = [f"error {number} {_times(found[number])}" for number in numbers[:NAMED_MAX]]
     others = sum(found[number] for number in numbers[NAMED_MAX:])
-    return ", ".join([*named, *([f"others {others:,} times"] if others else [])])
+    return ", ".join([*named, *([f"others {_times(others)}"] if others else [])])
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

@@ -85,7 +85,7 @@ def test_what_stands_in_strings_and_comments_is_no_parameter() -> None:
         ({"kind": "normal", "max": 4, "stddev": 9}, "wider than the range"),
         ({"kind": "normal", "max": 4, "stddev": 1, "mean": 9}, "outside of 1 to 4"),
         ({"kind": "choice", "values": []}, ".values: must not be empty"),
-        ({"kind": "choice", "values": [1, 2], "weights": [1]}, "2 values have 1 weights"),
+        ({"kind": "choice", "values": [1, 2], "weights": [1]}, "values and weights differ: 2 and 1"),
         ({"kind": "choice", "values": [1], "weights": [0]}, "all weights are 0"),
         ({"kind": "string", "length": 2, "min_length": 3}, "min_length = 3 is more than length = 2"),
         ({"kind": "latest", "sequence": "new"}, "no parameter of the kind sequence"),

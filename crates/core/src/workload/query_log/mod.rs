@@ -9,6 +9,7 @@ mod entry;
 mod general;
 mod reader;
 mod slow;
+mod text;
 mod time;
 mod unread;
 

@@ -13,11 +13,10 @@
 //! session or with a part of another one. Its neighbours end and begin where a server ends and begins them: a server
 //! writes `;` and a line end behind each statement.
 
-use super::entry::{Entry, extend};
+use super::entry::Entry;
+use super::text::{Text, has_several, holds_statements, is_whole};
 use super::time::{digits, read_seconds, read_time};
 use super::unread::Unread;
-use crate::workload::sql::effect;
-use crate::workload::sql::token::{LONG_BYTES, Token, Tokens, is_open};
 
 /// Fields with which a line of a head begins; a statement's own comment hardly does.
 const FIELDS: [&[u8]; 8] = [
@@ -50,7 +49,7 @@ pub(super) struct Slow {
     /// Fields that only MariaDB has, and newer MariaDB.
     qc_hit: bool,
     bytes_sent: bool,
-    sql: Vec<u8>,
+    text: Text,
     in_head: bool,
     /// A `# User@Host:` was read.
     begun: bool,
@@ -60,15 +59,6 @@ pub(super) struct Slow {
     is_command: bool,
     /// What of the entry cannot be read, and on which line.
     broken: Option<(u64, &'static str)>,
-    /// The last line of the statement ends with `;`.
-    ended: bool,
-    /// The bytes of the statement up to the last such line, and the line behind it.
-    last_end: Option<(usize, u64)>,
-    /// The file ended in the middle of a line.
-    cut: bool,
-    /// Comments behind such a line, and the line of the first: the statement's, or what is left of a head.
-    held: Vec<u8>,
-    held_at: u64,
     pub(super) unread: Unread,
 }
 
@@ -77,8 +67,8 @@ impl Slow {
     pub(super) fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
         if is_head(line) {
             // A comment that no statement ended with is what is left of this head.
-            let lost = if self.held.is_empty() { None } else { Some(self.held_at) };
-            self.held.clear();
+            let lost = if self.text.held.is_empty() { None } else { Some(self.text.held_at) };
+            self.text.held.clear();
             let done = if self.begun || !self.in_head { self.finish() } else { None };
             self.enter(lost.unwrap_or(number));
             self.broken = self.broken.or(lost.map(|line| (line, "the head of an entry")));
@@ -93,58 +83,36 @@ impl Slow {
             return None;
         }
         if is_field(line) {
-            self.drop_rest();
+            self.text.drop_rest();
         }
-        if self.ended && line.starts_with(b"#") && !is_open(&self.sql) {
+        if line.starts_with(b"#") && self.text.is_closed() {
             return self.hold(line, number);
         }
-        if self.ended && line.first() == Some(&0) && !is_open(&self.sql) {
+        if line.first() == Some(&0) && self.text.is_closed() {
             self.unread.add(number, "zero bytes");
             return None;
         }
-        self.unhold();
+        self.text.unhold();
         self.body(line, number);
         None
     }
 
     /// Takes a further piece of a line that is longer than what is read at once.
     pub(super) fn more(&mut self, piece: &[u8]) {
-        if !self.in_head && self.held.is_empty() {
-            extend(&mut self.sql, piece);
-            self.ended = ends(piece);
-        }
-    }
-
-    /// Before a line of a head: what stands behind the end of the statement is what is left of the head's beginning.
-    fn drop_rest(&mut self) {
-        if let Some((length, next)) = self.last_end
-            && !self.ended
-            && self.held.is_empty()
-            && is_whole(&self.sql, length)
-        {
-            self.sql.truncate(length);
-            self.ended = true;
-            self.held_at = next;
-            self.held = b"#".to_vec();
+        if !self.in_head && self.text.held.is_empty() {
+            self.text.more(piece);
         }
     }
 
     /// A comment behind what may be the end of a statement. It is the statement's, unless a line of a head follows it.
     fn hold(&mut self, line: &[u8], number: u64) -> Option<Entry> {
-        if self.held.is_empty() {
-            self.held_at = number;
-        }
         if !is_field(line) {
-            extend(&mut self.held, line);
-            if ends(line) {
-                self.unhold();
-                self.last_end = Some((self.sql.len(), number + 1));
-            }
+            self.text.hold(line, number);
             return None;
         }
         // The line with which the head began cannot be read.
-        let begun_at = self.held_at;
-        self.held.clear();
+        let begun_at = if self.text.held.is_empty() { number } else { self.text.held_at };
+        self.text.held.clear();
         let done = self.finish();
         self.enter(begun_at);
         if begun_at < number {
@@ -152,14 +120,6 @@ impl Slow {
         }
         self.head(line, number);
         done
-    }
-
-    /// What was held is the statement's.
-    fn unhold(&mut self) {
-        if !self.held.is_empty() {
-            let held = std::mem::take(&mut self.held);
-            extend(&mut self.sql, &held);
-        }
     }
 
     fn enter(&mut self, number: u64) {
@@ -171,26 +131,23 @@ impl Slow {
 
     /// The file ends here; `inside` of a line: a server ends each statement with one.
     pub(super) fn end(&mut self, inside: bool) -> Option<Entry> {
-        let is_short = (1..=LONG_BYTES).contains(&self.sql.len());
-        self.cut = self.held.is_empty() && (inside || (is_short && is_open(&self.sql)));
+        self.text.end(inside);
         self.finish()
     }
 
     /// The entry that was read last. `None` of one that cannot be read, which is counted, or that is no statement.
     pub(super) fn finish(&mut self) -> Option<Entry> {
         let mut broken = self.broken.take();
-        if !self.held.is_empty() {
+        if !self.text.held.is_empty() {
             // What is left of the next head: the statement before it is whole.
-            self.held.clear();
-            self.unread.add(self.held_at, "the head of an entry");
+            self.text.held.clear();
+            self.unread.add(self.text.held_at, "the head of an entry");
         }
-        let mut sql = std::mem::take(&mut self.sql);
-        let (cut, last_end) = (std::mem::take(&mut self.cut), self.last_end.take());
-        let ended = std::mem::take(&mut self.ended) && !cut;
+        let Text { mut sql, ended, last_end, cut, .. } = std::mem::take(&mut self.text);
         let is_command = std::mem::take(&mut self.is_command);
         if !self.begun && !sql.is_empty() {
             broken = broken.or(Some((self.begun_at, "there is no # User@Host")));
-        } else if self.begun_at > 0 && !ended && !is_command && broken.is_none() {
+        } else if self.begun_at > 0 && (cut || !ended) && !is_command && broken.is_none() {
             match last_end.filter(|(length, _)| !cut && is_whole(&sql, *length)) {
                 Some((length, next)) => {
                     sql.truncate(length);
@@ -272,7 +229,7 @@ impl Slow {
     fn body(&mut self, line: &[u8], number: u64) {
         let text = line.trim_ascii_end();
         let text = text.strip_suffix(b";").unwrap_or(text);
-        if self.sql.is_empty() {
+        if self.text.sql.is_empty() {
             if self.in_head
                 && let Some(schema) = text.strip_prefix(b"use ")
             {
@@ -296,38 +253,8 @@ impl Slow {
             self.broken.get_or_insert((self.begun_at, "the head of an entry"));
         }
         self.in_head = false;
-        extend(&mut self.sql, line);
-        self.ended = ends(line);
-        if self.ended {
-            self.last_end = Some((self.sql.len(), number + 1));
-        }
+        self.text.push(line, number);
     }
-}
-
-/// Whether a line is the last one of a statement, as servers end it.
-fn ends(line: &[u8]) -> bool {
-    line.trim_ascii_end().ends_with(b";")
-}
-
-/// Whether so much of a text is a statement with its end, and what stands behind it is none of it.
-fn is_whole(sql: &[u8], length: usize) -> bool {
-    ends_statement(&sql[..length]) && !holds_statements(sql)
-}
-
-/// Whether a text ends with a `;` that no string and no comment has.
-fn ends_statement(text: &[u8]) -> bool {
-    !is_open(text) && Tokens::new(text.trim_ascii_end()).last().is_some_and(|(token, _)| token == Token::Semicolon)
-}
-
-/// Whether something stands behind the first statement of a text.
-fn has_several(text: &[u8]) -> bool {
-    let mut tokens = Tokens::new(text).map(|(token, _)| token).filter(|token| *token != Token::Nothing);
-    tokens.any(|token| token == Token::Semicolon) && tokens.any(|token| token != Token::Semicolon)
-}
-
-/// Whether a statement may hold others, each with a `;`: a stored program.
-fn holds_statements(sql: &[u8]) -> bool {
-    matches!(effect::verb(sql).as_str(), "CREATE" | "ALTER" | "BEGIN" | "DECLARE" | "IF" | "FOR" | "WHILE" | "LOOP")
 }
 
 /// Whether a line begins with a field of a head, with whatever value.

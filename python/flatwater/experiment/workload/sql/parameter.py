@@ -164,7 +164,8 @@ class Choice(Table):
         if self.weights is None:
             return self
         if len(self.weights) != len(self.values):
-            raise refuse(f"{len(self.values)} values have {len(self.weights)} weights", "one weight for each value")
+            what = f"the numbers of values and weights differ: {len(self.values):,} and {len(self.weights):,}"
+            raise refuse(what, "one weight for each value")
         if not sum(self.weights):
             raise refuse("all weights are 0", "at least one above 0")
         return self

@@ -27,7 +27,8 @@ def tell_left_out(workload: QueryLog) -> str | None:
     # The largest share of the time first.
     parts.sort(key=lambda part: -part[1][1])
     return (
-        f"of {everything[0]:,} recorded statements {sent[0]:,} are replayed, "
+        f"of {everything[0]:,} recorded statement{'' if everything[0] == 1 else 's'} {sent[0]:,} "
+        f"{'is' if sent[0] == 1 else 'are'} replayed, "
         f"{_share(sent, everything)} of their time; left out: {', '.join(text for text, _ in parts)}"
     )
 
