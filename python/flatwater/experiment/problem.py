@@ -119,7 +119,7 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
     if kind == "string_too_long":
         return f"must have at most {context['max_length']} characters, not {len(given)}", None
     if kind == "too_long":
-        return f"must have at most {context['max_length']:,} entries, not {context['actual_length']:,}", None
+        return f"must have at most {context['max_length']:,} entries, not {len(given):,}", None
     plain = {
         "missing": MISSING,
         "extra_forbidden": "unknown field",

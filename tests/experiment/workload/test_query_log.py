@@ -63,6 +63,18 @@ def test_a_log_that_is_not_there(log: Path) -> None:
     assert "workload.log" in problems(log)
 
 
+@pytest.mark.parametrize(("path", "told"), [("a\0b", "a path has no zero byte"), ("x" * 5000, "File name too long")])
+def test_a_path_that_no_system_takes(path: str, told: str) -> None:
+    assert told in problems(Path(path))["workload.log"]
+
+
+def test_a_log_of_which_nothing_can_be_read_tells_the_line(log: Path) -> None:
+    log.write_text(
+        "# Time: 231123 13:15:00\n# User@Host: a[a] @ localhost []\n# Query_time: abc\nSET timestamp=5;\nSELECT 1;\n"
+    )
+    assert "line 3: the seconds of Query_time" in problems(log)["workload.log"]
+
+
 @pytest.mark.parametrize(("field", "value"), [("rate_per_s", 5), ("arrival", "poisson"), ("pipeline", True)])
 def test_the_log_decides_the_pace(log: Path, field: str, value: Any) -> None:
     assert f"workload.{field}" in problems(log, {field: value})

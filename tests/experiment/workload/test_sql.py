@@ -242,3 +242,10 @@ def test_what_cannot_be_gone_on_with_in_the_middle() -> None:
     assert make().workload.cannot_go_on is None
     assert why_not(start_from="SELECT MAX(id) + 1 FROM t") is None
     assert "the sequence id would begin again" in (why_not() or "")
+
+
+def test_there_is_a_limit_to_each_list() -> None:
+    many = {f"t{number}": {"statements": ["SELECT 1"]} for number in range(65)}
+    assert "at most 64 entries, not 65" in problems({"transactions": many, "parameters": {}})["workload.transactions"]
+    values = {"id": {"kind": "choice", "values": [1] * 100_001}}
+    assert "at most 100,000 entries, not 100,001" in problems({"parameters": values})["workload.parameters.id.values"]

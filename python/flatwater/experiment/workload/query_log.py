@@ -20,6 +20,9 @@ from flatwater.experiment.workload.timing import problem
 from flatwater.experiment.workload.transactions import Connections
 from flatwater.results.digests import digests_in
 
+#: A longer path is shortened where an error shows it.
+_LONGEST_PATH = 200
+_NUL = "\0"
 #: Fields of the other workloads that the log decides.
 _LOG_SAYS = ("rate_per_s", "arrival", "reconnect_every")
 
@@ -105,7 +108,10 @@ class QueryLog(OwnStatements):
         except UserError as error:
             yield problem("log", error.what, error.hint)
         except (OSError, ValueError) as error:
-            what = f"{self.log_file}: {error.strerror if isinstance(error, OSError) else error}"
+            # What the system says of a path may come before a result folder is told from a file.
+            said = error.strerror if isinstance(error, OSError) else str(error).partition(" (os error")[0]
+            where = self.log if len(self.log) <= _LONGEST_PATH else f"{self.log[:_LONGEST_PATH]}..."
+            what = f"{where}: {'a path has no zero byte' if _NUL in self.log else said}"
             hint = "a slow query log, a general query log, or a result of flatwater observe --samples"
             yield problem("log", what, hint)
         yield from super().conflicts()
