@@ -112,7 +112,8 @@ def test_errors_are_counted_by_number_and_too_many_fail_the_run(servers: ServerL
     assert (ran.code, ran.cell["status"]) == (0, "complete"), ran.stderr
     assert ran.summary.counters["error_1062"] == ran.summary.errors > 0
     assert any(
-        "error 1062" in warning and "statements.0: Duplicate entry" in warning for warning in ran.summary.warnings
+        "error 1062" in warning and "statements[0]: Duplicate entry" in warning and ".toml:" in warning
+        for warning in ran.summary.warnings
     )
     many = servers.go(own(transactions={"look": LOOK, "twice": twice}))
     assert (many.code, many.cell["status"]) == (1, "failed")

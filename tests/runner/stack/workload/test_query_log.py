@@ -278,7 +278,7 @@ class TestSchemas:
         two = [(0, 7, "Connect: shop"), (0, 7, "SELECT 1"), (0, 8, "Connect: stock"), (0, 8, "SELECT 1")]
         log = general(tmp_path, two)
         ran = servers.go(replay(log, setup_file=schema))
-        assert ran.code == 1 and "`shop` or `stock`" in ran.error and "database.schema_name" in ran.error, ran.stderr
+        assert ran.code == 2 and "`shop` or `stock`" in ran.error and "database.schema_name" in ran.error, ran.stderr
         ran = servers.go(replay(log), {"url": foreign.url(foreign.schema("another"))})
         assert ran.code == 2 and "`shop` or `stock`" in ran.error, ran.stderr
 
