@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from flatwater.errors import UserError
 from flatwater.experiment import Experiment, OwnStatements
 from flatwater.experiment import QueryLog as QueryLogWorkload
 from flatwater.experiment.workload.sql import Sql as SqlWorkload
@@ -301,7 +302,7 @@ def write_query_log(cell: Experiment) -> QueryLog:
 
 
 def write_setup(cell: Experiment, seed: int) -> SqlData:
-    """The plan of the setup. The file is read to digest it. Errors: OSError."""
+    """The plan of the setup. The file is read to digest it. Errors: UserError if it cannot be."""
     workload = cell.workload
     assert isinstance(workload, OwnStatements)
     path = None if workload.setup_file is None else str(Path(workload.setup_file).absolute())
@@ -315,9 +316,13 @@ def write_setup(cell: Experiment, seed: int) -> SqlData:
 
 def _digest(path: Path) -> str:
     digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE_BYTES):
-            digest.update(piece)
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE_BYTES):
+                digest.update(piece)
+    except OSError as error:
+        what = f"{path} cannot be read: {(error.strerror or str(error)).lower()}"
+        raise UserError(what, where="workload.setup_file", hint="the path of a file of SQL statements") from None
     return digest.hexdigest()
 
 

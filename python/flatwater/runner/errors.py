@@ -6,6 +6,8 @@ Errors are counted by their numbers, and too many of them fail the run. A replay
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, OwnStatements, QueryLog, Timing
@@ -33,6 +35,15 @@ def placed_error(error: Exception, experiment: Experiment) -> Exception:
     else:
         return error
     return UserError(experiment.placed(what), hint=hint)
+
+
+@contextmanager
+def placing_errors(experiment: Experiment) -> Iterator[None]:
+    """Errors of the user's meanwhile have their places in the file of the experiment."""
+    try:
+        yield
+    except UserError as error:
+        raise placed_error(error, experiment) from None
 
 
 def judge_errors(summary: CellSummary, workload: Timing) -> None:

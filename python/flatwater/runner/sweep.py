@@ -20,6 +20,7 @@ from flatwater.results.result import EARLIER
 from flatwater.results.schema import CellPlan, CellStatus, Manifest, now_utc
 from flatwater.results.started import Started, resume_command
 from flatwater.runner.agreement import judge_agreement
+from flatwater.runner.errors import placing_errors
 from flatwater.runner.executors import Course, Executor, OnCell, make_executor
 from flatwater.runner.executors.bench import plan_cell
 from flatwater.runner.executors.executor import Took
@@ -68,7 +69,7 @@ def run_experiment(
             where="sweep",
             hint="split the experiment",
         )
-    with ExitStack() as alone:
+    with placing_errors(experiment), ExitStack() as alone:
         if resume and (out / "flatwater.json").exists():
             alone.enter_context(run_alone(out))
         result = reopen_result(experiment, out) if resume else None

@@ -183,6 +183,29 @@ def test_a_wrong_statement_is_told_with_its_line_before_anything_runs(
     assert line.strip(' ",') in str(changes) or "start_from" in line or "INSERT INTO nowhere" in line, line
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("CREATE TABLE t (a INT);\nCREATE TABLE u (\n a INTT);\n", r"schema\.sql:2: Unknown data type"),
+        ("CREATE TABLE t (a INT);\n\nINSERT INTO t VALUES ('abc;\n", r"schema\.sql:3: "),
+        (None, r"/proc/self/mem cannot be read: input/output error"),
+    ],
+)
+def test_what_is_wrong_with_a_file_of_the_setup_is_told_with_both_lines(
+    servers: ServerLab, tmp_path: Path, content: str | None, told: str
+) -> None:
+    script = Path("/proc/self/mem") if content is None else tmp_path / "schema.sql"
+    if content is not None:
+        script.write_text(content)
+    transactions = {"read": {"statements": ["SELECT 1"]}}
+    file = servers.write(own(setup_file=str(script), setup=[], transactions=transactions, parameters={}))
+    ran = servers.run(file)
+    assert ran.code == 2, ran.stderr
+    said = re.fullmatch(rf"error: {re.escape(str(file))}:(\d+): workload\.setup_file: (.*) \(hint: .*\)", ran.error)
+    assert said is not None and re.search(told, said[2]), ran.stderr
+    assert file.read_text().splitlines()[int(said[1]) - 1].startswith("setup_file = ")
+
+
 def test_a_file_makes_the_schema(servers: ServerLab, tmp_path: Path) -> None:
     file = tmp_path / "schema.sql"
     file.write_text(
@@ -199,7 +222,7 @@ def test_a_file_makes_the_schema(servers: ServerLab, tmp_path: Path) -> None:
     assert (ran.code, ran.summary.errors) == (0, 0), ran.stderr
     file.write_text("CREATE TABLE t (id INT);\n\nINSERT INTO nowhere\nVALUES (1);\n")
     failed = servers.go(own(**changes))
-    assert failed.code == 1 and f"{file}:3: " in failed.stderr and "nowhere" in failed.stderr, failed.stderr
+    assert failed.code == 2 and f"{file}:3: " in failed.stderr and "nowhere" in failed.stderr, failed.stderr
     file.write_text("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1), (2), (3);\n")
     mended = servers.go(own(**changes))
     assert mended.code == 0, mended.stderr

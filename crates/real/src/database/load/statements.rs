@@ -41,7 +41,7 @@ pub(super) fn run(job: &Job, control: &mut Connection, setup: &SetupSpec, done: 
     let mut connection = Connection::open(&job.spec.login, job.stop.clone()).map_err(|error| error.to_string())?;
     connection.keep_rows(1);
     if let Some(path) = &setup.file {
-        run_file(job, &mut connection, path)?;
+        run_file(job, &mut connection, path).map_err(|what| format!("workload.setup_file: {what}"))?;
     }
     let mut runs = Runs::new(setup)?;
     for (number, one) in setup.statements.iter().enumerate() {
@@ -70,7 +70,7 @@ impl<'a> Runs<'a> {
 
     fn run(&mut self, job: &Job, connection: &mut Connection, one: &SetupStatement) -> Result<(), String> {
         let told = |error: SqlError| error.to_string();
-        let statement = Statement::read(&one.sql).map_err(|(what, _)| what.to_owned())?;
+        let statement = Statement::read(&one.sql).map_err(|(what, hint)| format!("{what} (hint: {hint})"))?;
         if statement.parameters.is_empty() && one.times == 1 {
             connection.query(&one.sql).map_err(told)?;
             job.done_rows.fetch_add(1, SeqCst);
