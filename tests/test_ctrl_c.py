@@ -1,4 +1,5 @@
-"""Ctrl-C at any moment of a short command is one line: while modules are imported, while models are built, at its end.
+"""Ctrl-C, SIGTERM or SIGHUP at any moment of a short command is one line: while modules are imported, while models are
+built, at its end.
 
 The moment is the n-th call of a Python function, so that each can be met again; n is drawn, and a failure names it.
 """
@@ -6,23 +7,29 @@ The moment is the n-th call of a Python function, so that each can be met again;
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 
 import pytest
 
-#: Runs the program and sends it SIGINT in its n-th call; n = 0: not at all, and it writes how many there were.
+#: Runs the program and sends it a signal in its n-th call, as often as said; n = 0: not at all, and it writes how many
+#: calls there were.
 PROGRAM = """
 import os, signal, sys
-at, calls, pid = int(sys.argv.pop(1)), 0, os.getpid()
+at, number, times, calls, pid = *map(int, sys.argv[1:4]), 0, os.getpid()
+del sys.argv[1:4]
 signal.signal(signal.SIGINT, signal.default_int_handler)
+for one in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(one, signal.SIG_DFL)
 def count(frame, event, argument):
     global calls
     if event == "call":
         calls += 1
         if calls == at:
             sys.setprofile(None)
-            os.kill(pid, signal.SIGINT)
+            for _ in range(times):
+                os.kill(pid, number)
 from flatwater.__main__ import main
 sys.setprofile(count)
 try:
@@ -42,8 +49,8 @@ FIRST = 3
 MOMENTS = 12
 
 
-def _start(verb: str, at: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", PROGRAM, str(at), *VERBS[verb]]
+def _start(verb: str, at: int, number: int = signal.SIGINT, times: int = 1) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", PROGRAM, str(at), str(int(number)), str(times), *VERBS[verb]]
     return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
 
@@ -53,9 +60,11 @@ def test_ctrl_c_at_any_moment_is_one_line(verb: str) -> None:
     assert calls > 10_000, "the program did little"
     seed = random.randrange(2**32)
     moments = random.Random(seed)
-    for at in [FIRST, 100, *(moments.randrange(FIRST, calls) for _ in range(MOMENTS))]:
-        ran = _start(verb, at)
-        told = f"call {at} of {calls} (seed {seed}): {ran.returncode} {ran.stderr[-2000:]}"
+    assert (_start(verb, FIRST).returncode, _start(verb, FIRST).stderr) == (130, "error: interrupted\n")
+    for at in [100, *(moments.randrange(FIRST, calls) for _ in range(MOMENTS))]:
+        number, times = moments.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)), moments.choice((1, 2))
+        ran = _start(verb, at, number, times)
+        told = f"call {at} of {calls}, {times} times {number!r} (seed {seed}): {ran.returncode} {ran.stderr[-2000:]}"
         assert ran.returncode == 130, told
         assert ran.stderr == "error: interrupted\n", told
 
