@@ -48,6 +48,7 @@ DONE: dict[str, Callable[[Folder, str], object]] = {
     "read_text": lambda folder, name: folder.read_text(name),
     "write_text": lambda folder, name: folder.write_text(name, "ours"),
     "holds": lambda folder, name: folder.holds(name),
+    "require_removable": lambda folder, name: folder.require_removable(name),
     "remove": lambda folder, name: folder.remove(name),
     "move": lambda folder, name: folder.move(name, folder, "other"),
     "move over it": lambda folder, name: folder.move("ours", folder, name),
@@ -138,6 +139,14 @@ def test_what_is_mounted_in_it_is_not_deleted(
         with pytest.raises(UserError, match=f"something is mounted on .*{re.escape(name)}"):
             DONE[done](folder, "data")
     assert (mine / "content").read_text() == "precious"
+
+
+def test_a_ledger_of_somebody_else_is_not_believed(folder: Folder, as_root: None) -> None:
+    make(folder, "content")
+    folder.close()
+    os.chown(folder.path / LEDGER, 65534, 65534)
+    with pytest.raises(UserError, match=f"{LEDGER} belongs to another user"):
+        Folder.open(folder.path, where="storage.path")
 
 
 @pytest.mark.parametrize("name", ["../mine", "..", ".", "", "data/../../mine", "/tmp"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from flatwater.experiment import list_devices, make_experiment, require_runnable
 from flatwater.experiment.storage import KINDS
 from flatwater.owned import Folder
 from flatwater.owned.mounted import require_free_place
+from flatwater.results.beside import new_result_folder
+from flatwater.results.create import create_result
+from flatwater.results.schema import Manifest
 from flatwater.runner.stack.target.opening import open_target
 from flatwater.server.root import open_parts, open_root
 
@@ -54,6 +58,9 @@ STORAGE: dict[str, Callable[[str], dict[str, Any]]] = {
     }
     for kind in KINDS
 }
+
+
+MANIFEST = Manifest(name="x", flatwater_version="0", status="running", created_at="", seed=1, cells=[])
 
 
 def _tpcc(storage: dict[str, Any], **tables: Any) -> dict[str, Any]:
@@ -105,6 +112,58 @@ def test_no_storage_is_taken_in_a_place_of_somebody(kind: str, role: str, tmp_pa
                 require_runnable(experiment)
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_nor_through_a_bind_mount(role: str, as_root: None, undo: ExitStack, tmp_path: Path) -> None:
+    """A bind mount shows a folder without those above it."""
+    shown = tmp_path / "shown"
+    for made in (tmp_path / "beside", shown):
+        made.mkdir()
+    for place in _somebodys(tmp_path).values():
+        with ExitStack() as mounted:
+            subprocess.run(["mount", "--bind", place, shown], check=True)
+            mounted.callback(subprocess.run, ["umount", shown], check=True)
+            for path in (shown, shown / "new"):
+                experiment = make_experiment(ROLES[role](STORAGE["file"](str(path)), tmp_path / "beside"))
+                with pytest.raises(UserError, match=r"data directory of a database server|(which|that) flatwater made"):
+                    require_runnable(experiment)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["t.ibd"],
+        ["t.frm", "db.opt"],
+        ["auto.cnf"],
+        ["PG_VERSION"],
+        ["mysql-bin.index"],
+        ["host-bin.000001"],
+        ["#rocksdb"],
+    ],
+    ids=lambda names: names[0],
+)
+def test_what_a_server_keeps_elsewhere_is_its_own_too(names: list[str], tmp_path: Path) -> None:
+    for name in names:
+        (tmp_path / name).touch()
+    with pytest.raises(UserError, match="of a database server"):
+        require_free_place(tmp_path, "storage.path")
+
+
+MAKERS: dict[str, Callable[[Path], object]] = {
+    "a run": lambda out: create_result(out, MANIFEST, "", {}),
+    "an import": lambda out: new_result_folder(out).__enter__(),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize("inner", ["data/new", "data/shop/new/er"])
+def test_no_result_is_made_in_a_data_directory(maker: Callable[[Path], object], inner: str, tmp_path: Path) -> None:
+    _somebodys(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UserError, match=r"^--out: .* the data directory of a database server"):
+        maker(tmp_path / inner)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def _link(path: Path, to: Path) -> Path:
     if not path.is_symlink():
         path.symlink_to(to)
@@ -132,6 +191,16 @@ def test_two_storages_of_files_are_two_directories(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"is the directory of storage\.path, too"):
             require_runnable(make_experiment(_placed(STORAGE["file"](str(path)), tmp_path / "beside")))
     require_runnable(make_experiment(_placed(STORAGE["file"](str(tmp_path / "x")), tmp_path / "beside")))
+
+
+def test_nor_one_directory_and_a_bind_mount_of_it(as_root: None, undo: ExitStack, tmp_path: Path) -> None:
+    for name in ("beside/in", "shown"):
+        (tmp_path / name).mkdir(parents=True)
+    subprocess.run(["mount", "--bind", tmp_path / "beside", tmp_path / "shown"], check=True)
+    undo.callback(subprocess.run, ["umount", tmp_path / "shown"], check=True)
+    for one, other in (("shown", "beside"), ("beside/in", "shown/in"), ("shown/new", "beside/new")):
+        with pytest.raises(UserError, match=r"is the directory of storage\.path, too"):
+            require_runnable(make_experiment(_placed(STORAGE["file"](str(tmp_path / one)), tmp_path / other)))
 
 
 def test_a_directory_beside_it_is_taken(tmp_path: Path) -> None:

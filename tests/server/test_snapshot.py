@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -213,6 +215,20 @@ def test_what_somebody_put_into_one_is_not_deleted(root: ServersRoot, shape: Sha
     place.unlink()
     remove_snapshot(root, shape.key)
     assert not root.snapshots.holds(shape.key)
+
+
+def test_nothing_of_one_is_deleted_where_something_is_mounted_in_it(
+    root: ServersRoot, shape: Shape, tmp_path: Path, as_root: None, undo: ExitStack
+) -> None:
+    folder = _fake(root, shape)
+    for made in (folder / "mounted", tmp_path / "mine"):
+        made.mkdir()
+    before = sorted(folder.rglob("*"))
+    subprocess.run(["mount", "--bind", tmp_path / "mine", folder / "mounted"], check=True)
+    undo.callback(subprocess.run, ["umount", folder / "mounted"], check=True)
+    with pytest.raises(UserError, match=r"something is mounted on .*mounted: nothing there will be deleted"):
+        remove_snapshot(root, shape.key)
+    assert sorted(folder.rglob("*")) == before
 
 
 def test_what_is_not_whole_is_no_snapshot(root: ServersRoot, shape: Shape, tmp_path: Path) -> None:

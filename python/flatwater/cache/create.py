@@ -15,7 +15,7 @@ from flatwater.cache.identity import differs, identity_of
 from flatwater.cache.locate import identified, located
 from flatwater.cache.state import CacheState, check_name, find_state, lasting_folder, list_names, load_state
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.owned.mounted import require_free_place, require_no_device_folder
+from flatwater.owned.mounted import require_free_place, require_no_data_directory, require_no_device_folder
 from flatwater.place import Place, claim, contents, open_place, overlap, require_space, require_unused
 
 #: Possible sizes of a block: from a sector of today's devices to InnoDB's largest page.
@@ -275,6 +275,7 @@ def _make_pair(wanted: Wanted, backing: Place, pair: Path, undo: ExitStack) -> N
     Errors: UserError if there is any other file of this name.
     """
     try:
+        require_no_data_directory(pair, "--pair" if wanted.pair is not None else "BACKING")
         if wanted.pair is None:
             pair.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

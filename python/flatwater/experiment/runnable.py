@@ -15,7 +15,7 @@ from flatwater.experiment.database import Server
 from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.storage import FileStorage, ModelledStorage, Storage
-from flatwater.owned.mounted import require_free_place
+from flatwater.owned.mounted import is_one_place, require_free_place
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _of_directories(experiment: Experiment, server: Server) -> Iterator[Missing]
 
 def _require_own_places(experiment: Experiment) -> None:
     """Every directory of every storage, also of those in a sweep: none is somebody else's, or another's of files."""
-    seen: dict[Path, str] = {}
+    seen: list[tuple[str, Path]] = []
     for field, storage in _storages(experiment):
         if isinstance(storage, ModelledStorage) and not storage.real_time:
             continue
@@ -145,10 +145,11 @@ def _require_own_places(experiment: Experiment) -> None:
                 continue  # no name of a file: who opens it says why
             require_free_place(Path(path), field)
             if isinstance(storage, FileStorage):
-                other = seen.setdefault(real, field)
-                if other != field:
-                    what = f"{path} is the directory of {other}, too: one storage would be shown as two"
-                    raise UserError(what, where=field, hint="another directory, or one storage for both")
+                for other, place in seen:
+                    if other != field and is_one_place(real, place):
+                        what = f"{path} is the directory of {other}, too: one storage would be shown as two"
+                        raise UserError(what, where=field, hint="another directory, or one storage for both")
+                seen.append((field, real))
 
 
 def _storages(experiment: Experiment) -> Iterator[tuple[str, Storage]]:

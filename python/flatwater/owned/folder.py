@@ -237,18 +237,9 @@ class Folder:
 
         Errors: UserError if flatwater did not make it; FlatwaterError.
         """
-        descriptor = self._open_own(name, os.O_RDONLY)
-        if descriptor is None:
+        is_folder = self.require_removable(name)
+        if is_folder is None:
             return
-        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
-        mounted = mounted_below(descriptor) if is_folder else None
-        os.close(descriptor)
-        if mounted is not None:
-            raise UserError(
-                f"something is mounted on {mounted}: nothing there will be deleted",
-                where=self._where,
-                hint=f"umount {mounted}",
-            )
         try:
             if is_folder:
                 shutil.rmtree(name, dir_fd=self._descriptor)
@@ -258,6 +249,25 @@ class Folder:
             place = error.filename if isinstance(error.filename, str) else name
             raise FlatwaterError(f"cannot delete {self.path / place}: {error.strerror}", where=self._where) from None
         self.forget(name)
+
+    def require_removable(self, name: str) -> bool | None:
+        """Whether an entry that may be deleted is a folder; None if there is none.
+
+        Errors: UserError if flatwater did not make it, or if something is mounted in it.
+        """
+        descriptor = self._open_own(name, os.O_RDONLY)
+        if descriptor is None:
+            return None
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        mounted = mounted_below(descriptor) if is_folder else None
+        os.close(descriptor)
+        if mounted is not None:
+            raise UserError(
+                f"something is mounted on {mounted}: nothing there will be deleted",
+                where=self._where,
+                hint=f"umount {mounted}",
+            )
+        return is_folder
 
     def move(self, name: str, other: Folder, new: str) -> None:
         """Moves an entry to another folder of flatwater, in place of its entry `new`. Errors: as of `remove`."""
@@ -338,11 +348,11 @@ def create_folder(parent: int) -> tuple[str, int]:
 
 
 def _require_own(descriptor: int, path: Path, where: str) -> None:
-    """Errors: UserError if the folder belongs to another user, who could change its names and ledger at any time."""
+    """Errors: UserError if the folder, or its ledger, belongs to another user, who could change it at any time."""
     owner = os.fstat(descriptor).st_uid
     if owner != os.geteuid():
         raise UserError(
-            f"{path} belongs to another user ({owner}): nothing in it will be touched",
+            f"{path} belongs to another user ({owner}): nothing there will be touched",
             where=where,
             hint="use another directory, or run as that user",
         )
@@ -360,6 +370,7 @@ def _read_ledger(descriptor: int, path: Path, where: str) -> Ledger | None:
             hint="move the folder, or use another directory",
         ) from None
     with os.fdopen(handle, "rb") as opened:
+        _require_own(handle, path / LEDGER, where)
         try:
             return Ledger.model_validate_json(opened.read())
         except (OSError, ValidationError):

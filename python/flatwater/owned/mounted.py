@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from flatwater.errors import UserError
@@ -13,9 +14,15 @@ from flatwater.errors import UserError
 LEDGER = "flatwater-owned.json"
 #: The list of mounts of this process, and the field of the mount point in its lines (proc(5)).
 _MOUNTS, _PLACE = Path("/proc/self/mountinfo"), 4
-#: What lies in a data directory, whatever the server: the system tablespace, the redo log (MySQL since 8.0.30), and
-#: MyISAM's or Aria's own.
-_OF_SERVERS = ("ibdata1", "ib_logfile0", "#innodb_redo", "aria_log_control", "mysql.ibd")
+#: What lies in a data directory, whatever the server: the system tablespace, the redo log (MySQL since 8.0.30), undo
+#: logs, Aria's own, the server's identity, RocksDB's files, and PostgreSQL's version.
+_OF_SERVERS = (
+    *("ibdata1", "ib_logfile0", "#innodb_redo", "undo_001", "aria_log_control", "mysql.ibd", "auto.cnf", "#rocksdb"),
+    "PG_VERSION",
+)
+#: Files of tables (InnoDB, definitions up to 5.7, Aria, MyISAM) and of binary logs: what is in a folder of a schema, or
+#: of logs, without the rest of a data directory.
+_OF_TABLES = re.compile(r".+\.(ibd|frm|MAD|MAI|MYD|MYI)|.+-bin\.(index|\d{6})")
 
 
 def unescape(name: str) -> str:
@@ -57,19 +64,24 @@ def find_block_device(path: Path) -> tuple[int, int] | None:
 
 
 def mount_of(path: Path) -> dict[str, str]:
-    """The mount of a path: `target`, `source`, `type`, `options`; {} if it cannot be found."""
-    best: dict[str, str] = {}
-    real = path.resolve()
-    for mount in read_mounts():
-        target = Path(mount["target"])
-        # The last of equal mounts covers the others.
-        if (real == target or target in real.parents) and len(mount["target"]) >= len(best.get("target", "")):
+    """The mount of a path: `target`, `root`, `source`, `type`, `options`; {} if it cannot be found."""
+    return _covering(read_mounts(), path.resolve()) or {}
+
+
+def _covering(mounts: Iterable[dict[str, str]], real: Path) -> dict[str, str] | None:
+    """The mount that a path without links is on; the last of equal mounts covers the others."""
+    best = None
+    for mount in mounts:
+        covers = real.is_relative_to(mount["target"])
+        if covers and (best is None or len(mount["target"]) >= len(best["target"])):
             best = mount
     return best
 
 
 def read_mounts() -> list[dict[str, str]]:
-    """Every mount of this process, from /proc/self/mountinfo, proc(5); with `device` as `major:minor`."""
+    """Every mount of this process, from /proc/self/mountinfo, proc(5); with `device` as
+    `major:minor`, and `root`, the folder of its file system that it shows.
+    """
     mounts = []
     # Only spaces, tabs, newlines and backslashes are escaped. A name may contain other characters that Python treats as
     # white space.
@@ -79,6 +91,7 @@ def read_mounts() -> list[dict[str, str]]:
         mounts.append(
             {
                 "device": fields[2],
+                "root": unescape(fields[3]),
                 "target": unescape(fields[4]),
                 "type": kind,
                 "source": unescape(source),
@@ -95,11 +108,11 @@ def require_free_place(path: Path, where: str) -> None:
     Errors: UserError.
     """
     require_no_data_directory(path, where)
-    real = path.resolve()
-    for folder in (real, *real.parents):
-        if (folder / LEDGER).is_file():
-            what = "is a folder that flatwater made" if folder == real else f"lies in {folder}, which flatwater made"
-            raise UserError(f"{path} {what}", where=where, hint="give a directory outside of it")
+    for real in _names_of(path):
+        for folder in (real, *real.parents):
+            if os.path.lexists(folder / LEDGER):
+                what = "is a folder that flatwater made" if folder == real else f"is in {folder}, which flatwater made"
+                raise UserError(f"{path} {what}", where=where, hint="give a directory outside of it")
 
 
 def require_no_data_directory(path: Path, where: str) -> None:
@@ -108,16 +121,55 @@ def require_no_data_directory(path: Path, where: str) -> None:
 
     Errors: UserError.
     """
-    real = path.resolve()
-    for folder in (real, *real.parents):
-        found = next((name for name in _OF_SERVERS if (folder / name).exists()), None)
+    for real in _names_of(path):
+        for folder in (real, *real.parents):
+            found = next((name for name in _OF_SERVERS if os.path.lexists(folder / name)), None)
+            if found is not None:
+                what = "is" if folder == real else f"lies in {folder}, which is"
+                raise _of_a_server(f"{path} {what} the data directory of a database server", found, where)
+        found = next((name for name in _names_in(real) if _OF_TABLES.fullmatch(name)), None)
         if found is not None:
-            what = "is" if folder == real else f"lies in {folder}, which is"
-            raise UserError(
-                f"{path} {what} the data directory of a database server ({found} is there)",
-                where=where,
-                hint="give a directory of its own, beside the data directory",
-            )
+            raise _of_a_server(f"{path} has files of a database server", found, where)
+
+
+def _of_a_server(what: str, found: str, where: str) -> UserError:
+    hint = "give a directory of its own, beside the data directory"
+    return UserError(f"{what} ({found} is there)", where=where, hint=hint)
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _names_of(path: Path) -> list[Path]:
+    """The path without links, and the other paths to the same place: a bind mount shows a folder without those above
+    it.
+    """
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return []  # no name of a file, or a circle of links: who opens it says so
+    mounts = read_mounts()
+    own = _covering(mounts, real)
+    if own is None:
+        return [real]
+    within = Path(own["root"]) / real.relative_to(own["target"])
+    others = []
+    for mount in mounts:
+        if mount["device"] == own["device"] and within.is_relative_to(mount["root"]):
+            other = Path(mount["target"]) / within.relative_to(mount["root"])
+            # Another mount may cover it.
+            if other != real and _covering(mounts, other) is mount:
+                others.append(other)
+    return [real, *others]
+
+
+def is_one_place(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one folder, or would if it was made: through links, `..` and bind mounts, too."""
+    return bool({*_names_of(one)} & {*_names_of(other)})
 
 
 def require_no_device_folder(path: Path, where: str) -> None:

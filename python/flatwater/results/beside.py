@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flatwater.errors import FlatwaterError
 from flatwater.owned import random_name
+from flatwater.owned.mounted import require_no_data_directory
 from flatwater.results.create import in_the_way, make_folders, require_text, undo, unwritten_result
 
 #: What makes a folder a result. It comes last.
@@ -24,6 +25,7 @@ def new_result_folder(out: Path) -> Iterator[Path]:
     Errors: UserError where `out` is taken; FlatwaterError when the disk is full.
     """
     require_text(out)
+    require_no_data_directory(out, "--out")
     made: list[Path] = []
     try:
         place = out.resolve()

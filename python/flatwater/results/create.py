@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import is_random_name, read_record, unwritten, write_atomic
+from flatwater.owned.mounted import require_no_data_directory
 from flatwater.results.collection import INDEX
 from flatwater.results.facts import MachineFacts
 from flatwater.results.lock import require_not_run
@@ -39,6 +40,7 @@ def create_result(
     Errors: UserError; FlatwaterError when the disk is full. Everything that this call made is deleted then.
     """
     require_text(path)
+    require_no_data_directory(path, "--out")
     made: list[Path] = []
     try:
         if is_unmeasured(path):

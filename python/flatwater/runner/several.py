@@ -19,6 +19,7 @@ from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, load, to_toml
 from flatwater.experiment.collection import Collection
 from flatwater.owned import write_atomic
+from flatwater.owned.mounted import require_no_data_directory
 from flatwater.probe import describe_machine
 from flatwater.results import CellSummary, Result, results_in
 from flatwater.results.collection import INDEX
@@ -140,6 +141,7 @@ def _claim(collection: Collection, out: Path, jobs: int | None, *, resume: bool)
             what = f"{out} holds other experiments" + (f" ({odd}, for one)" if odd else ", or in another order")
             raise UserError(what, where="--resume", hint="give the same files as then")
         return
+    require_no_data_directory(out, "--out")
     made: list[Path] = []
     try:
         if out.exists() and (not out.is_dir() or any(entry.name != UPLOAD for entry in out.iterdir())):

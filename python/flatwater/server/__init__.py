@@ -25,6 +25,7 @@ from flatwater.server.snapshot import (
     open_loading,
     remove_snapshot,
     require_no_strangers,
+    strangers,
 )
 from flatwater.server.translate import split, translate
 
@@ -68,6 +69,7 @@ __all__ = [
     "snapshot_fault",
     "split",
     "storage_of",
+    "strangers",
     "told_places",
     "translate",
 ]

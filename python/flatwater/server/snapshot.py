@@ -256,6 +256,8 @@ def remove_snapshot(root: ServersRoot, key: str) -> None:
     if root.snapshots in known:
         require_no_strangers(root.snapshots.path_of(key))
     for folder in known:
+        folder.require_removable(key)
+    for folder in known:
         # The record is deleted first: after an interrupted deletion, the rest is not taken for a snapshot.
         with suppress(OSError):
             (folder.path_of(key) / RECORD).unlink()

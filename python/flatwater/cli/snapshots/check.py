@@ -26,7 +26,7 @@ def verb(storage: Storage, keys: Keys = None, as_json: Json = False) -> None:
     from flatwater.errors import FlatwaterError
     from flatwater.printing import make_console
     from flatwater.results.started import shell_word
-    from flatwater.server import inspect_snapshots, storage_of
+    from flatwater.server import inspect_snapshots, storage_of, strangers
 
     with make_console(stderr=True).status("reading..."):
         found = inspect_snapshots(storage_of(storage), pages=True, only=keys or ())
@@ -39,4 +39,6 @@ def verb(storage: Storage, keys: Keys = None, as_json: Json = False) -> None:
     if damaged:
         which = " ".join(one.key for one in damaged)
         hint = f"flatwater snapshots delete {shell_word(str(storage))} {which}"
+        if any(strangers(one.folder) for one in damaged):
+            hint = f"move away what flatwater did not make; for those that are damaged then, {hint}"
         raise FlatwaterError(f"{len(damaged)} of {len(found)} snapshots damaged", where=str(storage), hint=hint)
