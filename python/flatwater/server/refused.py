@@ -32,6 +32,8 @@ _HINTS = {
     3159: _REQUIRE,
     4151: "ALTER USER ... ACCOUNT UNLOCK there",
 }
+#: How Rust ends the words of the system.
+_OS_NUMBER = re.compile(r" \(os error \d+\)")
 _NUMBER = re.compile(r"\(error (\d+)\)$")
 
 
@@ -41,6 +43,7 @@ def explain(login: Login, error: str, patience_s: float) -> tuple[str, str]:
     For an account that was denied without TLS it asks the server once more, with TLS: within `patience_s`. Servers do
     not tell whether the password or the certificate was wrong: then both are named.
     """
+    error = _OS_NUMBER.sub("", error)
     what, separator, hint = error.removesuffix(")").partition(" (hint: ")
     if separator:
         return what, hint
@@ -91,5 +94,9 @@ def _of_denied(login: Login) -> str:
         hint = f"{hint}; is database.server_public_key_path the key of this server, as it has it now?"
     if login.tls is not None and login.tls.cert is not None:
         return f"{hint}; or the account requires another certificate than that of database.ssl_cert (SUBJECT, ISSUER)"
-    needs = "TLS with a client's certificate" if _is_open(login) else "a client's certificate"
-    return f"{hint}; an account with REQUIRE X509, SUBJECT or ISSUER needs {needs}: database.ssl_cert and ssl_key"
+    needs = "a client's certificate: database.ssl_cert and ssl_key"
+    if not _is_open(login):
+        return f"{hint}; an account with REQUIRE X509, SUBJECT or ISSUER needs {needs}"
+    # The server was asked again with TLS; it may have TLS, and not as flatwater speaks it.
+    ssl = 'an account with REQUIRE SSL needs TLS: database.ssl_mode = "REQUIRED"'
+    return f"{hint}; {ssl}; one with REQUIRE X509, SUBJECT or ISSUER needs TLS with {needs}"

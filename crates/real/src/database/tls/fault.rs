@@ -49,10 +49,10 @@ fn refused(error: &Error, tls: &Tls, address: &Address, version: &str) -> Cause 
     match error {
         Error::InvalidCertificate(wrong) => certificate(wrong, tls, &server),
         Error::AlertReceived(alert) if is_of_certificates(*alert) => Cause::new(
-            format!("{server} does not take this client's certificate: {alert:?}"),
+            format!("{server} does not take this client's certificate: {}", alert_name(*alert)),
             "database.ssl_cert and ssl_key must be of an authority that the server trusts (its ssl_ca)",
         ),
-        Error::AlertReceived(alert) => Cause::new(format!("{server} refuses TLS: {alert:?}"), OLD),
+        Error::AlertReceived(alert) => Cause::new(format!("{server} refuses TLS: {}", alert_name(*alert)), OLD),
         Error::PeerIncompatible(what) => {
             Cause::new(format!("{server} speaks no TLS that flatwater speaks: {}", told(&format!("{what:?}"))), OLD)
         }
@@ -120,6 +120,18 @@ fn names(presented: &[String]) -> String {
 fn plain(presented: &str) -> &str {
     let within = presented.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     within.unwrap_or(presented).trim_matches('"')
+}
+
+/// An alert as RFC 8446 writes it: `handshake_failure`.
+fn alert_name(alert: AlertDescription) -> String {
+    let mut name = String::new();
+    for letter in format!("{alert:?}").chars() {
+        if letter.is_ascii_uppercase() && name.chars().last().is_some_and(|last| last.is_ascii_lowercase()) {
+            name.push('_');
+        }
+        name.push(letter);
+    }
+    name.to_ascii_lowercase()
 }
 
 fn is_of_certificates(alert: AlertDescription) -> bool {
