@@ -193,6 +193,11 @@ def test_two_storages_of_files_are_two_directories(tmp_path: Path) -> None:
     require_runnable(make_experiment(_placed(STORAGE["file"](str(tmp_path / "x")), tmp_path / "beside")))
 
 
+def test_the_card_of_the_data_may_hold_a_cache_for_others(tmp_path: Path) -> None:
+    storage = STORAGE["file"](str(tmp_path))
+    require_runnable(make_experiment(ROLES["cache"](storage, tmp_path)))
+
+
 def test_nor_one_directory_and_a_bind_mount_of_it(as_root: None, undo: ExitStack, tmp_path: Path) -> None:
     for name in ("beside/in", "shown"):
         (tmp_path / name).mkdir(parents=True)

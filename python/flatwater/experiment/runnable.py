@@ -17,6 +17,8 @@ from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.storage import FileStorage, ModelledStorage, Storage
 from flatwater.owned.mounted import is_one_place, require_free_place
 
+_OF_CACHE = "cache.storage.path"
+
 
 @dataclass(frozen=True)
 class Missing:
@@ -102,10 +104,10 @@ def _of_cache(experiment: Experiment, cache: FlashCache) -> Iterator[Missing]:
             yield Missing("cache.storage.device", "cache.storage.device is missing", hint)
         if not storage.real_time:
             return
-    for path in _all_of(experiment, "cache.storage.path", storage.path):
+    for path in _all_of(experiment, _OF_CACHE, storage.path):
         if path is None:
-            what = "cache.storage.path is missing: the directory in which the cache is kept"
-            yield Missing("cache.storage.path", what, "--set cache.storage.path=DIR")
+            what = f"{_OF_CACHE} is missing: the directory in which the cache is kept"
+            yield Missing(_OF_CACHE, what, f"--set {_OF_CACHE}=DIR")
     sizes = [("cache.size", cache.size)]
     if DATA in _all_of(experiment, "cache.before", cache.before):
         sizes.append(("storage.size", experiment.storage.size))
@@ -131,7 +133,9 @@ def _of_directories(experiment: Experiment, server: Server) -> Iterator[Missing]
 
 
 def _require_own_places(experiment: Experiment) -> None:
-    """Every directory of every storage, also of those in a sweep: none is somebody else's, or another's of files."""
+    """Every directory of every storage, also of those in a sweep: none is somebody else's, and the data and their parts
+    have one each.
+    """
     seen: list[tuple[str, Path]] = []
     for field, storage in _storages(experiment):
         if isinstance(storage, ModelledStorage) and not storage.real_time:
@@ -144,7 +148,8 @@ def _require_own_places(experiment: Experiment) -> None:
             except (OSError, ValueError):
                 continue  # no name of a file: who opens it says why
             require_free_place(Path(path), field)
-            if isinstance(storage, FileStorage):
+            # The card that holds the data may hold a cache for another storage, too.
+            if isinstance(storage, FileStorage) and field != _OF_CACHE:
                 for other, place in seen:
                     if other != field and is_one_place(real, place):
                         what = f"{path} is the directory of {other}, too: one storage would be shown as two"
@@ -157,7 +162,7 @@ def _storages(experiment: Experiment) -> Iterator[tuple[str, Storage]]:
     if not (isinstance(experiment.database, Server) and experiment.database.url is not None):
         yield "storage.path", experiment.storage
     if isinstance(experiment.cache, FlashCache) and experiment.cache.storage is not None:
-        yield "cache.storage.path", experiment.cache.storage
+        yield _OF_CACHE, experiment.cache.storage
     if isinstance(experiment.database, PlacedLayer):
         for name, other in experiment.database.others.items():
             yield f"database.storages.{name}.path", other.storage
