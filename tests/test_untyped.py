@@ -39,6 +39,8 @@ BORDERS = {
     "fit/table.py": 1,
     # The engine's settings as JSON.
     "plan/cache.py": 1,
+    # Records that flatwater writes beside what it makes; they may be damaged.
+    "owned/reading.py": 1,
     # What the sidecar of a served device keeps for its owner.
     "plan/emulation.py": 1,
     # The type of a figure, which plotly reads.
@@ -54,8 +56,6 @@ BORDERS = {
     "runner/executors/scheduler.py": 6,
     # What the engine tells a user's flushing policy.
     "runner/stack/database/modelled/policy.py": 1,
-    # JSON beside a data directory.
-    "runner/stack/database/real/copies.py": 1,
     # The model of a dashboard, which Grafana reads.
     "serve/grafana.py": 1,
     # The experiment of a result beside the library's, as TOML.
