@@ -110,7 +110,7 @@ RUNS: dict[str, tuple[str, str, Callable[[int], str], Damage]] = {
         "fio-json",
         "run.json",
         fio_status,
-        lambda text, second: text.replace(f'"job_runtime": {second * 1000}', '"job_runtime": 2000000000000'),
+        lambda text, second: text.replace(f'"runtime": {second * 1000}', '"runtime": 2000000000000'),
     ),
     "fio-log": (
         "fio-log",

@@ -1,121 +1,39 @@
 """fio's `--output-format=json` and `json+`, from fio 2.x and 3.x.
 
-Each job is a cell. With `--status-interval` fio prints several objects (together they are not valid JSON). Each holds
-totals since the start, so the differences between them are the intervals. Lines that are not JSON (a client's preamble,
-fio's own notes) are skipped. A single object has only totals. Its series then comes from the logs that the job says it
-wrote (`write_iops_log`, `write_bw_log`), if they are in the same folder.
+Each job of each run is a cell. With `--status-interval` fio prints several objects (together they are not valid JSON).
+Each holds totals since the start, so the differences between them are the intervals. Lines that are not JSON (a
+client's preamble, fio's own notes) are skipped. A single object has only totals. Its series then comes from the logs
+that the job says it wrote (`write_iops_log`, `write_bw_log`), if they are in the same folder.
 """
 
 from __future__ import annotations
 
 import glob
-import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
-
-import pydantic
 
 from flatwater.errors import UserError
 from flatwater.results.importers import fio_log
 from flatwater.results.importers.fio_log import FILE_NAME
+from flatwater.results.importers.fio_objects import (
+    DIRECTIONS,
+    Direction,
+    Job,
+    Output,
+    outputs,
+    runs_of,
+)
 from flatwater.results.importers.fio_options import settings
-from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, read_text
-from flatwater.results.importers.spans import damage_note, damaged
+from flatwater.results.importers.imported import ImportedCell, Interval, Totals, read_text
 from flatwater.results.schema import LatencyUs, MetricSummary
 
 NAME = "fio-json"
 
-#: fio's directions, with the names of their metrics. sync has only latencies.
-DIRECTIONS = ("read", "write", "trim")
 #: A status interval shorter than this share of the usual length is the last one of the run.
 TAIL = 0.5
 #: Logs whose rate or length differs from the totals by more than this share belong to another run.
 SAME_RUN = 0.1
-
-
-#: Bounded, because a damaged file may contain a number of any length.
-Count = Annotated[int, pydantic.Field(ge=0, le=2**63 - 1)]
-Number = Annotated[float, pydantic.Field(ge=0, le=2.0**63, allow_inf_nan=False)]
-
-
-class _Latency(pydantic.BaseModel):
-    max: Number = 0.0
-    n: Count | None = pydantic.Field(None, alias="N")
-    percentile: dict[float, Number] | None = None
-    bins: dict[Count, Count] | None = None
-
-
-class _Direction(pydantic.BaseModel):
-    io_bytes: Count = 0
-    #: Only in fio 3. Without it, io_bytes is in KiB (fio 2).
-    io_kbytes: Count | None = None
-    iops: Number = 0.0
-    #: From fio's own samples (iopsavgtime, 500 ms); only in fio 3.
-    iops_min: Number | None = None
-    iops_max: Number | None = None
-    iops_stddev: Number | None = None
-    iops_samples: Count = 0
-    #: KiB/s, from fio's own samples (bwavgtime).
-    bw_max: Number | None = None
-    bw_samples: Count = 0
-    runtime: Number = 0.0
-    total_ios: Count = 0
-    lat_ns: _Latency | None = None
-    clat_ns: _Latency | None = None
-    #: fio 2, microseconds.
-    lat: _Latency | None = None
-    clat: _Latency | None = None
-
-    @property
-    def bytes(self) -> int:
-        return self.io_bytes if self.io_kbytes is not None else self.io_bytes * 1024
-
-    @property
-    def latency(self) -> tuple[_Latency, float] | None:
-        """The latency with percentiles, and its unit in nanoseconds. Total latency is preferred: ours is the same."""
-        for latency, unit_ns in ((self.lat_ns, 1), (self.clat_ns, 1), (self.lat, 1000), (self.clat, 1000)):
-            if latency is not None and latency.percentile:
-                return latency, unit_ns
-        return None
-
-
-class _Job(pydantic.BaseModel):
-    jobname: str
-    error: int = 0
-    total_err: Count = 0
-    options: dict[str, pydantic.JsonValue] = pydantic.Field(default_factory=dict, alias="job options")
-    read: _Direction = _Direction()
-    write: _Direction = _Direction()
-    trim: _Direction = _Direction()
-    sync: _Direction = _Direction()
-    job_runtime: Number | None = None
-    usr_cpu: Number | None = None
-    sys_cpu: Number | None = None
-
-    def directions(self) -> list[tuple[str, _Direction]]:
-        return [(name, getattr(self, name)) for name in DIRECTIONS if getattr(self, name).total_ios > 0]
-
-    def did_something(self) -> bool:
-        return bool(self.directions()) and self.runtime_s > 0
-
-    @property
-    def runtime_s(self) -> float:
-        runtime_ms = self.job_runtime or max(getattr(self, name).runtime for name in DIRECTIONS)
-        return runtime_ms / 1000
-
-
-class _Output(pydantic.BaseModel):
-    version: str = pydantic.Field("fio", alias="fio version")
-    timestamp: int | None = None
-    options: dict[str, pydantic.JsonValue] = pydantic.Field(default_factory=dict, alias="global options")
-    jobs: list[_Job] = []
-    #: From `fio --client`: one entry for each job and host, then their sum.
-    client_stats: list[_Job] = []
-
-    def runs(self) -> list[_Job]:
-        return self.jobs or [job for job in self.client_stats if job.jobname != "All clients"]
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -130,75 +48,34 @@ def read(paths: list[Path]) -> list[ImportedCell]:
 
 
 def _read_file(path: Path) -> list[ImportedCell]:
-    numbered, unread = _believed(_outputs(path, read_text(path)))
-    last = numbered[-1][1]
-    seen: dict[str, int] = {}
     cells: list[ImportedCell] = []
-    idle = [job for job in last.runs() if not job.did_something()]
-    if len(idle) == len(last.runs()):
+    idle: list[Job] = []
+    seen: dict[str, int] = {}
+    runs = runs_of(outputs(path, read_text(path)))
+    latest, _ = max(reversed(runs), key=lambda run: run[0][-1][1].timestamp or 0)
+    for numbered, unread in runs:
+        last = numbered[-1][1]
+        for place, job in enumerate(last.runs()):
+            if not job.did_something():
+                idle.append(job)
+                continue
+            history = [(line, output.runs()[place]) for line, output in numbered if len(output.runs()) > place]
+            cell = _cell(last, job, history)
+            cell.unread, cell.warnings = [*unread], [*unread, *cell.warnings]
+            # The next run of fio writes its logs over those of the one before.
+            _add_line(cell, job, _logs_of(path, last, job) if numbered is latest else [])
+            seen[job.jobname] = seen.get(job.jobname, 0) + 1
+            cell.label = job.jobname + (f" {seen[job.jobname]}" if seen[job.jobname] > 1 else "")
+            cells.append(cell)
+    if not cells:
         what = f"job {idle[0].jobname!r} did nothing (fio's error code {idle[0].error})"
         raise UserError(what, where=str(path), hint="see what fio printed when it ran")
-    for place, job in enumerate(last.runs()):
-        if not job.did_something():
-            continue
-        history = [(line, output.runs()[place]) for line, output in numbered if len(output.runs()) > place]
-        cell = _cell(last, job, history)
-        cell.unread, cell.warnings = [*unread], [*unread, *cell.warnings]
-        _add_line(cell, job, _logs_of(path, last, job))
-        seen[job.jobname] = seen.get(job.jobname, 0) + 1
-        cell.label = job.jobname + (f" {seen[job.jobname]}" if seen[job.jobname] > 1 else "")
-        cells.append(cell)
     for job in idle:
         cells[0].warnings.append(f"job {job.jobname!r} of the same file did nothing (fio's error code {job.error})")
     return cells
 
 
-def _believed(numbered: list[tuple[int, _Output]]) -> tuple[list[tuple[int, _Output]], list[str]]:
-    """The objects without those in which a job has run for a time that no clock gave, and the notes about them."""
-    notes: list[str] = []
-    for place in range(len(numbered[-1][1].runs())):
-        having = [(line, one) for line, one in numbered if len(one.runs()) > place]
-        times = [one.runs()[place].runtime_s for _, one in having]
-        if wrong := [number - 1 for number in damaged([0.0, *times]) if number]:
-            notes.append(damage_note(times, [line for line, _ in having], wrong))
-            gone = {having[number][0] for number in wrong}
-            numbered = [(line, one) for line, one in numbered if line not in gone]
-    return numbered, notes
-
-
-def _outputs(path: Path, text: str) -> list[tuple[int, _Output]]:
-    """Every JSON object that starts at the beginning of a line, and that line."""
-    decoder = json.JSONDecoder()
-    # Possessive: blanks without end are looked at once.
-    begin = re.compile(r"^[^\S\n]*+,?+[^\S\n]*+(?=\{)", re.MULTILINE)
-    outputs: list[tuple[int, _Output]] = []
-    at, line, counted = 0, 1, 0
-    while match := begin.search(text, at):
-        line += text.count("\n", counted, match.end())
-        counted = match.end()
-        try:
-            raw, at = decoder.raw_decode(text, match.end())
-        except json.JSONDecodeError as error:
-            raise bad_line(path, error.lineno, f"not JSON: {error.msg}") from None
-        except ValueError:
-            raise bad_line(path, line, "in the object that begins here, a number is too long") from None
-        except RecursionError:
-            raise bad_line(path, line, "JSON nested too deeply for fio's output") from None
-        try:
-            output = _Output.model_validate(raw)
-        except pydantic.ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise bad_line(path, line, f"in the object that begins here, {place}: {first['msg']}") from None
-        if not output.runs():
-            raise bad_line(path, line, "the object that begins here has no jobs", "is it fio's output?")
-        outputs.append((line, output))
-    if not outputs:
-        raise UserError("no JSON object in it", where=f"{path}:1", hint="run fio with --output-format=json")
-    return outputs
-
-
-def _cell(output: _Output, job: _Job, history: list[tuple[int, _Job]]) -> ImportedCell:
+def _cell(output: Output, job: Job, history: list[tuple[int, Job]]) -> ImportedCell:
     directions = job.directions()
     intervals = _intervals(history) if len(history) > 1 else []
     lengths = sorted(interval.end_s - interval.start_s for interval in intervals)
@@ -236,7 +113,7 @@ def _cell(output: _Output, job: _Job, history: list[tuple[int, _Job]]) -> Import
     return cell
 
 
-def _add_line(cell: ImportedCell, job: _Job, logs: list[Path]) -> None:
+def _add_line(cell: ImportedCell, job: Job, logs: list[Path]) -> None:
     """Adds the series of its logs to a job with totals only, or a warning that there is none."""
     if cell.intervals:
         return
@@ -259,7 +136,7 @@ def _add_line(cell: ImportedCell, job: _Job, logs: list[Path]) -> None:
     )
 
 
-def _line_of(cell: ImportedCell, job: _Job, logs: list[Path]) -> ImportedCell | None:
+def _line_of(cell: ImportedCell, job: Job, logs: list[Path]) -> ImportedCell | None:
     """The series in a job's logs; None if there are none, or if they belong to another run."""
     if not logs:
         return None
@@ -277,7 +154,7 @@ def _line_of(cell: ImportedCell, job: _Job, logs: list[Path]) -> ImportedCell | 
     return found if len(found.intervals) > 1 else None
 
 
-def _logs_of(path: Path, output: _Output, job: _Job) -> list[Path]:
+def _logs_of(path: Path, output: Output, job: Job) -> list[Path]:
     """The logs beside a JSON file that one of its jobs wrote: IOPS, or else bandwidth."""
     options = {**output.options, **job.options}
     for kind in ("iops", "bw"):
@@ -301,7 +178,7 @@ def _number(log: Path) -> int:
     return int(match["job"] or 1) if match else 0
 
 
-def _totals(job: _Job) -> Totals:
+def _totals(job: Job) -> Totals:
     """A job's figures over the whole run, and fio's statistics of its own samples."""
     figures = {name: MetricSummary(mean=value, max=None) for name, value in _metrics(job, None).items()}
     directions = job.directions()
@@ -319,13 +196,13 @@ def _totals(job: _Job) -> Totals:
     return totals
 
 
-def _metrics(job: _Job, before: _Job | None) -> dict[str, float]:
+def _metrics(job: Job, before: Job | None) -> dict[str, float]:
     """The rates between two states of a job, or over the whole run."""
     length_s = job.runtime_s - (before.runtime_s if before else 0.0)
     metrics: dict[str, float] = {}
     total = 0.0
     for name, direction in job.directions():
-        past: _Direction = getattr(before, name) if before else _Direction()
+        past: Direction = getattr(before, name) if before else Direction()
         if before is None and direction.iops > 0:
             rate = direction.iops
         else:
@@ -339,9 +216,9 @@ def _metrics(job: _Job, before: _Job | None) -> dict[str, float]:
     return metrics
 
 
-def _intervals(history: list[tuple[int, _Job]]) -> list[Interval]:
+def _intervals(history: list[tuple[int, Job]]) -> list[Interval]:
     intervals: list[Interval] = []
-    before: _Job | None = None
+    before: Job | None = None
     for line, job in history:
         start_s = before.runtime_s if before else 0.0
         done = [
@@ -353,7 +230,7 @@ def _intervals(history: list[tuple[int, _Job]]) -> list[Interval]:
             before = None
             start_s = 0.0
         if job.runtime_s > start_s:
-            metrics = _metrics(job, before or _Job(jobname=job.jobname))
+            metrics = _metrics(job, before or Job(jobname=job.jobname))
             intervals.append(Interval(start_s, job.runtime_s, metrics, line))
         before = job
     if len(intervals) > 2:
@@ -363,7 +240,7 @@ def _intervals(history: list[tuple[int, _Job]]) -> list[Interval]:
     return intervals
 
 
-def latency_of(direction: _Direction) -> LatencyUs | None:
+def latency_of(direction: Direction) -> LatencyUs | None:
     """The percentiles that a result keeps; None if fio printed others, or none."""
     found = direction.latency
     if found is None:
@@ -377,7 +254,7 @@ def latency_of(direction: _Direction) -> LatencyUs | None:
     return LatencyUs(**in_us, max=latency.max * unit_ns / 1000, count=latency.n or direction.total_ios)
 
 
-def _buckets(direction: _Direction) -> list[tuple[int, int]]:
+def _buckets(direction: Direction) -> list[tuple[int, int]]:
     found = direction.latency
     if found is None or not found[0].bins:
         return []

@@ -149,9 +149,7 @@ def _read_runs(importer: Importer, paths: list[Path], group: _Group, found: Foun
         found.reports += [FileReport(path, importer.NAME, left_out=_place(error, path)) for path in paths]
         return
     for cell in cells:
-        known = [
-            one for one, other in group.cells if cell.totals and other.totals == cell.totals and not cell.intervals
-        ]
+        known = [one for one, other in group.cells if _is_same(cell, other)]
         if known:
             found.reports.append(FileReport(paths[0], importer.NAME, left_out=f"the same result as {known[0].name}"))
             continue
@@ -161,6 +159,12 @@ def _read_runs(importer: Importer, paths: list[Path], group: _Group, found: Foun
     if any(path == paths[0] for path, _ in group.cells):
         texts = [_run_text(cell) for path, cell in group.cells if path == paths[0]]
         found.reports += [FileReport(path, importer.NAME, taken="; ".join(texts[:3])) for path in paths]
+
+
+def _is_same(one: ImportedCell, other: ImportedCell) -> bool:
+    """Whether two runs without a series are one: a log and a copy of its result."""
+    figures = [(cell.totals, cell.totals_only, cell.operations, cell.bytes) for cell in (one, other)]
+    return bool(one.totals) and not one.intervals and figures[0] == figures[1]
 
 
 def _run_text(cell: ImportedCell) -> str:
