@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from flatwater.results.importers import read_files
+from flatwater.results.importers.figures import number_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording
-from flatwater.results.importers.samplers.sampler import number_of
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sampled import EPOCH, at, dstat_csv, nopm_samples
+from sampled import EPOCH, at, counters, dstat_csv, hammerdb_counter, mysqladmin, nopm_samples, sysbench
 
 
 def read(folder: Path, text: str) -> Recording:
@@ -53,3 +55,66 @@ def test_samples_of_nopm(tmp_path: Path) -> None:
     )
     assert {sample.metrics["workload.throughput"] for sample in recording.samples} == {3000.5}
     assert any("1 value that cannot be read" in note for note in recording.notes)
+
+
+@pytest.mark.parametrize("text", ["1,234.56", "1.234,56", "1234,56", "1234.56"])
+def test_thousands_that_are_apart(text: str) -> None:
+    assert number_of(text) == 1234.56
+
+
+@pytest.mark.parametrize("figure", ["10O.00", "12 34.50", "1.2.3", "12-34.50", "1,23.00", "12;00", "l2.00", "1e2.00x"])
+@pytest.mark.parametrize("whole", ["tps: 50.00", "thds: 4", "qps: 1000.00", "95%): 12.00"])
+def test_a_damaged_figure_is_none(tmp_path: Path, figure: str, whole: str) -> None:
+    """Its first digits are no figure: the line is left out, and told."""
+    lines = sysbench(30).splitlines()
+    lines[10] = lines[10].replace(whole, f"{whole.partition(': ')[0]}: {figure}")
+    path = tmp_path / "x.txt"
+    path.write_text("\n".join(lines))
+    (cell,) = read_files([path])
+    if (figure, whole) == ("l2.00", "qps: 1000.00"):
+        # Without queries the line is whole, and none are made up.
+        assert sum("workload.queries_per_s" in one.metrics for one in cell.intervals) == 29
+    else:
+        assert cell.unread == ["1 line that cannot be read left out, first line 11"]
+    assert {one.metrics["workload.throughput"] for one in cell.intervals} == {50.0}
+
+
+def test_thousands_of_sysbench(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    for apart, value in (("1,234.50", 1234.5), ("1.234,50", 1234.5), ("1,234", 1234.0), ("0,125", 0.125)):
+        path.write_text(sysbench(20).replace("tps: 50.00", f"tps: {apart}"))
+        (cell,) = read_files([path])
+        assert {one.metrics["workload.throughput"] for one in cell.intervals} == {value}
+        assert cell.warnings != []
+
+
+def with_thousands(text: str, counted: str) -> str:
+    return re.sub(counted, lambda match: match[0].replace(match[1], f"{int(match[1]):,}"), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "counted", "quoted"),
+    [
+        (mysqladmin(30), r"\| (\d+) \|", False),
+        (hammerdb_counter(30), r"(?m)^(\d+) MySQL", False),
+        (nopm_samples(30).replace(",3000", " 3000"), r"(?m) (3000)$", False),
+        (counters(90).replace(",0,", ",1,"), r"(?<=,)(\d{4,})(?=,)", True),
+    ],
+    ids=["mysqladmin", "hammerdb-counter", "nopm", "counters"],
+)
+def test_thousands_of_counts(tmp_path: Path, text: str, counted: str, quoted: bool) -> None:
+    apart = with_thousands(text, counted)
+    if quoted:
+        apart = re.sub(r"(?<=:\d\d),(\d{4,}),", lambda match: f',"{int(match[1]):,}",', text)
+    assert apart != text
+    whole, found = read(tmp_path, text), read(tmp_path, apart)
+    assert found.samples == whole.samples
+    assert any("thousands" in note for note in found.notes)
+
+
+def test_a_comma_that_may_divide_two_figures_is_told(tmp_path: Path) -> None:
+    text = nopm_samples(30).replace(",3000", ",3000,6900")
+    assert {one.metrics["workload.throughput"] for one in read(tmp_path, text).samples} == {3000.0}
+    found = read(tmp_path, text.replace("3000,6900", "12,345", 1))
+    assert {one.metrics["workload.throughput"] for one in found.samples} == {3000.0}
+    assert any("1 value that cannot be read" in note for note in found.notes)

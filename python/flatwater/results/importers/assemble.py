@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flatwater.results.importers.adding import Assembled, add, busiest_of, program_of
+from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.claims import Claims
 from flatwater.results.importers.clocks import Timeline, find_zone, first_s
 from flatwater.results.importers.hammerdb import NO_LENGTH, NO_SERIES
-from flatwater.results.importers.imported import ImportedCell, Interval
+from flatwater.results.importers.imported import ImportedCell, Interval, Totals
 from flatwater.results.importers.samplers import Recording
 from flatwater.results.importers.settling import done_in, settle, with_file
 from flatwater.results.importers.spans import GAP_TIMES, usual_interval
@@ -18,6 +19,8 @@ from flatwater.results.schema import Phase
 
 #: A series that is longer than the test by this share of the ramp-up has that in it.
 _RAMPUP_SHARE = 0.9
+#: A counter is read beside the run, and its times are not those of the totals.
+_COUNTER_SHARE = 0.1
 #: Units of series that can make the line of a run, the best first.
 _UNITS = ("NOTPM", "NOPM", "tps", "tpm", "qps")
 
@@ -123,13 +126,23 @@ def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Op
         else:
             # Without a rate (the server was restarted), its gauges are still readings.
             cell.others.append(interval)
+    totals = cell.totals_only
     cell.interval_s, cell.unit, cell.totals_only = usual, recording.unit, None
+    if totals is not None:
+        tell_difference(cell, _total_of(totals, recording.unit), totals.length_s, _COUNTER_SHARE)
     cell.warnings = [text for text in cell.warnings if text not in (NO_SERIES, NO_LENGTH)]
     cell.warnings += with_file(recording.notes, path.name)
     if recording.clock != "none":
         cell.began = began, recording.clock == "epoch"
     cell.operations = round(sum(done_in(one, cell.unit) for one in cell.intervals))
     settle(cell, path.name)
+
+
+def _total_of(totals: Totals, unit: str) -> float | None:
+    """The total of a run of HammerDB's in the unit of its counter."""
+    name, scale = {"NOPM": ("throughput", 1.0), "tpm": ("ops_per_s", 60.0)}.get(unit, ("", 1.0))
+    figure = totals.figures.get(f"workload.{name}")
+    return figure.mean * scale if figure is not None and figure.mean is not None else None
 
 
 def _of_device(name: str, path: Path, recording: Recording, options: Options) -> ImportedCell:

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
-from flatwater.results import LatencyUs, MetricSummary
+from flatwater.results import MetricSummary
+from flatwater.results.importers.agreeing import tell_difference
+from flatwater.results.importers.figures import damaged_figure, plain
 from flatwater.results.importers.imported import (
     ImportedCell,
     Interval,
@@ -28,6 +30,7 @@ from flatwater.results.importers.samplers.line_stamps import unstamped
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import damage_note, damaged
 from flatwater.results.importers.sysbench_options import HEADING, NUMBER, TOTALS, block_bytes, settings, threads_of
+from flatwater.results.importers.sysbench_totals import latency_of, of_whole, total_rate
 
 NAME = "sysbench"
 
@@ -149,6 +152,8 @@ def _other_line(number: int, run: _Run, line: str) -> None:
         if name not in run.heading and (match := pattern.match(line)):
             run.heading[name] = match
             return
+    # They are as the reports are: with decimal commas, or thousands that are apart.
+    line = plain(line)[0] if line[:1].isspace() or line[-1:].isdigit() else line
     for name, pattern in TOTALS.items():
         if name not in run.totals and (match := pattern.match(line)):
             run.totals[name] = float(match[1])
@@ -225,7 +230,9 @@ def _place(path: Path, run: _Run) -> list[str]:
 
 def _report_metrics(run: _Run, text: str) -> dict[str, float] | str:
     """The figures of a report, or why they cannot be read."""
-    text = run.broken.with_points(text)
+    text = run.broken.plain(text)
+    if wrong := damaged_figure(text):
+        return f"a figure of the report is damaged: {wrong[:50]!r}"
     if REPORT_BEGINS.search(text):
         return f"another report begins in it: {text[:50]!r}"
     if match := FILEIO.fullmatch(text):
@@ -319,12 +326,12 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     warnings += unread
     fileio = any("workload.bytes_per_s" in interval.metrics for interval in run.intervals)
     if totals_only is not None:
-        done, size = (_of_whole(totals_only, name) for name in ("ops_per_s", "bytes_per_s"))
+        done, size = (of_whole(totals_only, name) for name in ("ops_per_s", "bytes_per_s"))
         fileio = run.unit == "IOPS"
     else:
         done = sum(i.metrics.get("workload.ops_per_s", 0) * (i.end_s - i.start_s) for i in run.intervals)
         size = sum(i.metrics.get("workload.bytes_per_s", 0) * (i.end_s - i.start_s) for i in run.intervals)
-    return ImportedCell(
+    cell = ImportedCell(
         label=path.stem + (f" {number}" if number else ""),
         unit=run.unit,
         intervals=run.intervals,
@@ -332,7 +339,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         totals_only=totals_only,
         settings=settings(run.heading, fileio=fileio, closed_loop=bool(run.intervals) and not run.open_loop),
         layers={"workload": "real", "storage": "real"} if fileio else {"workload": "real", "database": "real"},
-        latency_us=_latency(run.totals),
+        latency_us=latency_of(run.totals),
         operations=round(done),
         bytes=round(size),
         errors=int(run.totals.get("errors", 0)),
@@ -342,12 +349,9 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         has_year=run.has_year,
         totals={"sysbench_version": run.version, **run.totals},
     )
-
-
-def _of_whole(totals: Totals, name: str) -> float:
-    """The total count that belongs to a rate."""
-    rate = totals.figures.get(f"workload.{name}")
-    return (rate.mean or 0.0) * totals.length_s if rate else 0.0
+    if run.intervals:
+        tell_difference(cell, total_rate(run.totals, run.unit), total_s)
+    return cell
 
 
 def _whole_run(path: Path, run: _Run) -> dict[str, MetricSummary]:
@@ -374,11 +378,3 @@ def _whole_run(path: Path, run: _Run) -> dict[str, MetricSummary]:
         raise bad_line(path, *(run.broken.first or (run.line, "sysbench's totals have no throughput")))
     metrics["workload.ops_per_s"] = metrics["workload.throughput"] = rate
     return {name: MetricSummary(mean=value, max=None) for name, value in metrics.items()}
-
-
-def _latency(totals: dict[str, float]) -> LatencyUs | None:
-    """The percentiles of the run that sysbench printed: one, besides the maximum."""
-    in_us = {
-        name: totals[f"latency_{name}_ms"] * 1000 for name in ("p95", "p99", "max") if totals.get(f"latency_{name}_ms")
-    }
-    return LatencyUs.model_validate(in_us) if in_us else None

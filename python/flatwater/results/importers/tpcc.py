@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, counted, numbered_lines, read_text
 from flatwater.results.importers.samplers.sampler import Broken
-from flatwater.results.importers.spans import damage_note, damaged
+from flatwater.results.importers.spans import GAP_TIMES, damage_note, damaged
 from flatwater.results.schema import Phase
 
 NAME = "tpcc"
@@ -28,6 +29,9 @@ STOP = "STOPPING THREADS"
 RESULT = re.compile(r"\s*(\d{1,12}\.\d{1,9}) TpmC")
 #: An interval of either format starts with its time.
 INTERVAL = re.compile(r"\s*(\d+), (?:trx: |\d+\(\d+\):)")
+#: The words and counts of an interval. A line with some of them is one, if not a whole one.
+PARTS = re.compile(r"\btrx: |9[59]%: |max_rt: |[0-9]\|[0-9]|[0-9]\([0-9]{1,12}\):")
+PARTS_LEAST = 3
 #: Bounded, because a damaged file may contain a number of any length.
 COUNT = r"(\d{1,12})"
 NUMBER = r"(\d{1,12}(?:\.\d{1,9})?)"
@@ -95,7 +99,7 @@ def _read_file(path: Path) -> list[ImportedCell]:
                 runs.append(_Run(number))  # the head of the file was cut off
             _interval_line(number, runs[-1], line)
         elif runs:
-            _other_line(runs[-1], line)
+            _other_line(number, runs[-1], line)
     if not runs:
         raise UserError("not tpcc_start's output", where=f"{path}:1", hint="keep what tpcc_start prints")
     return [_cell(path, run, number if len(runs) > 1 else None) for number, run in enumerate(runs, 1)]
@@ -110,10 +114,14 @@ def _interval_line(number: int, run: _Run, line: str) -> None:
         run.old = True
         done = [int(count) for count in re.findall(r", (\d+)\(", match[2])]
     else:
-        run.broken.add(number, f"not an interval of tpcc_start's: {line.strip()[:50]!r}")
+        run.broken.add(number, _not_an_interval(line))
         return
     run.intervals.append((int(match[1]), done, latencies))
     run.lines.append(number)
+
+
+def _not_an_interval(line: str) -> str:
+    return f"not an interval of tpcc_start's: {line.strip()[:50]!r}"
 
 
 def _place(path: Path, run: _Run) -> list[str]:
@@ -132,13 +140,15 @@ def _place(path: Path, run: _Run) -> list[str]:
     return notes
 
 
-def _other_line(run: _Run, line: str) -> None:
+def _other_line(number: int, run: _Run, line: str) -> None:
     if match := SETTING.match(line):
         run.settings[match[1]] = int(match[2])
     elif match := RESULT.match(line):
         run.tpmc = float(match[1])
     elif STOP in line:
         run.stopped = True
+    elif not run.stopped and len(PARTS.findall(line)) >= PARTS_LEAST:
+        run.broken.add(number, _not_an_interval(line))
     elif run.intervals and not run.stopped and line.strip():
         # Any other line among the intervals is an error of a transaction or of the server.
         run.noise += 1
@@ -160,10 +170,12 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     typical = sorted(b - a for a, b in zip([0, *ends], ends, strict=False))[len(ends) // 2]
     # If the head of the file was cut off, the first interval does not cover all the time before it.
     start = max(0, ends[0] - typical)
+    missing: list[int] = []
     for index, (end, done, latencies) in enumerate(run.intervals):
-        if run.broken.count or misplaced:
-            # What was left out is a gap, and no part of the interval behind it.
-            start = max(start, end - typical)
+        # Each line counts its own interval: what is left out, or is not there, is a gap, and no part of it.
+        if end - typical > start:
+            missing += [run.lines[index]] if end - typical - start <= (GAP_TIMES - 1) * typical else []
+            start = end - typical
         length_s = end - start
         metrics = {
             "workload.throughput": done[0] * 60 / length_s,
@@ -193,12 +205,16 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
             cell.settings[f"workload.{ours}"] = run.settings[name]
     if run.tpmc is not None:
         cell.totals["tpmc"] = run.tpmc
+        tell_difference(cell, run.tpmc, run.settings.get("measure"))
     else:
         cell.warnings.append("the totals at the end are missing: tpcc_start was stopped, or its output cut off")
     if run.old:
         cell.warnings.append("response times left out: versions that print this format differ in their unit")
     cell.unread = [*run.broken.notes(), *misplaced]
     cell.warnings += cell.unread
+    if missing and not cell.unread:
+        times = f" ({len(missing)} times)" if len(missing) > 1 else ""
+        cell.warnings.append(f"{path.name}:{missing[0]}: no interval in the time before this one{times}")
     if run.noise:
         cell.warnings.append(
             f"{counted(run.noise, 'line')} of errors among the intervals, the first: {run.first_noise}"

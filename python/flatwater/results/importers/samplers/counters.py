@@ -8,9 +8,10 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from flatwater.results.importers.figures import number_of
 from flatwater.results.importers.imported import read_text
 from flatwater.results.importers.samplers.day_orders import in_either_order
-from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, evened, in_order, number_of
+from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, evened, in_order
 from flatwater.results.importers.samplers.stamps import read_stamp
 from flatwater.results.importers.samplers.status import KNOWN, Reading, status_samples
 
@@ -52,7 +53,10 @@ def _read(path: Path, day_first: bool) -> Recording:
         clock.append(stamp[1])
         figures: dict[str, float] = {}
         for name, cell in zip(names[1:], cells[1:], strict=True):
-            if (value := number_of(cell.strip())) is not None:
+            # A rate may have three decimals, but not with the comma that divides the columns.
+            is_count = name in KNOWN or _delimiter(lines[0]) == ","
+            value = broken.whole(cell.strip()) if is_count else number_of(cell.strip())
+            if value is not None:
                 figures[name] = value
             elif name in KNOWN or name in _THROUGHPUTS:
                 broken.add_value(number, cell)

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from flatwater.results.importers.figures import number_of
 from flatwater.results.importers.samplers.headings import starts_note, starts_of
 from flatwater.results.importers.samplers.sampler import (
     Broken,
@@ -20,7 +21,6 @@ from flatwater.results.importers.samplers.sampler import (
     Sample,
     all_in_order,
     clean_lines,
-    number_of,
 )
 from flatwater.results.importers.samplers.stamps import NO_YEAR, YearClock, read_stamp
 

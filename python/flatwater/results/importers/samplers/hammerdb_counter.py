@@ -17,13 +17,12 @@ from flatwater.results.importers.samplers.sampler import (
     Sample,
     clean_lines,
     in_order,
-    number_of,
 )
 from flatwater.results.importers.samplers.stamps import read_stamp
 
 NAME = "hammerdb-counter"
-_NOPM = re.compile(r"NOPM_SAMPLE:?[,\s]*(\d{10}(?:\.\d{1,20})?)[,\s]+([^\s,;]{1,40})")
-_TPM = re.compile(r"(\d{1,12}) [A-Za-z0-9_ ]{1,30}? tpm(?: @ (.{1,60}))?")
+_NOPM = re.compile(r"NOPM_SAMPLE:?[,\s]*(\d{10}(?:\.\d{1,20})?)([,\s]+)([^\s,;]{1,40})(,\d{3}(?!\d)[\d,]{0,12})?")
+_TPM = re.compile(r"(\d[\d,]{0,15}) [A-Za-z0-9_ ]{1,30}? tpm(?: @ (.{1,60}))?")
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -42,15 +41,20 @@ def read(path: Path) -> Recording:
     broken = Broken()
     for number, line in clean_lines(path):
         if match := _NOPM.search(line):
-            if (value := number_of(match[2])) is None:
-                broken.add_value(number, match[2])
+            # Between columns, a comma may divide the thousands of one figure, or two figures.
+            text = match[3] + (match[4] or "")
+            if ("," in text and "," in match[2]) or (value := broken.whole(text)) is None:
+                broken.add_value(number, text)
             else:
                 nopm.append(Sample(float(match[1]), {"workload.throughput": value}, number))
         elif match := _TPM.fullmatch(line.strip()):
+            if (value := broken.whole(match[1])) is None:
+                broken.add_value(number, match[1])
+                continue
             stamp = read_stamp(match[2]) if match[2] else None
             clocks.append(stamp[1] if stamp is not None else "none")
             at_s = stamp[0] if stamp is not None else float(len(tpm) + 1)
-            tpm.append(Sample(at_s, {"workload.throughput": float(match[1])}, number))
+            tpm.append(Sample(at_s, {"workload.throughput": value}, number))
     notes = broken.notes()
     if nopm:
         return Recording(NAME, "epoch", in_order(nopm, notes), None, unit="NOPM", notes=notes)

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from flatwater.errors import UserError
-from flatwater.results.importers.samplers.sampler import Broken, Recording, clean_lines, number_of
+from flatwater.results.importers.samplers.sampler import Broken, Recording, clean_lines
 from flatwater.results.importers.samplers.status import KNOWN, RATES, Reading, status_samples
 from flatwater.results.importers.spans import damage_note, damaged, usual_interval
 
@@ -52,7 +52,7 @@ def read(path: Path) -> Recording:
         if row is None:
             broken.add(number)
         elif (name := row[1].lower()) in KNOWN:
-            if (value := number_of(row[2])) is not None:
+            if (value := broken.whole(row[2])) is not None:
                 found[-1].figures[name] = value
                 # Damage to a time is told with its line.
                 found[-1].line = number if name == "uptime" else found[-1].line

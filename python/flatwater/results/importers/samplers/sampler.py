@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from flatwater.errors import UserError
+from flatwater.results.importers.figures import count_of, has_thousands, number_of, plain
 from flatwater.results.importers.imported import counted, read_text
 from flatwater.results.importers.spans import damage_note, damaged, usual_interval
 
@@ -19,11 +20,6 @@ Clock = Literal["epoch", "local", "none"]
 
 #: Colours of a terminal, which `script` and some pagers leave in a file.
 _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
-#: As C and Python write floats: 16384, 0.1, 12.142857142857142, 1.6384e+06. Bounded, as a damaged file has any length.
-_NUMBER = re.compile(r"-?[0-9]{1,20}(?:[.,][0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?")
-_COMMA = re.compile(r"(?<=\d),(?=\d)")
-#: No figure of a machine or a server is larger.
-_VALUE_MAX = 1e20
 #: A clock that goes back by at least this was set back (the end of summer time); by less, a line is out of order.
 _SET_BACK_S = 1800.0
 #: Two hours: a clock that was set by one is no damage.
@@ -98,7 +94,7 @@ class Broken:
         self.count = 0
         #: The first of them, and what is wrong with it, if that was told.
         self.first: tuple[int, str] | None = None
-        self._has_commas = False
+        self._has_commas = self._has_thousands = False
         #: Values that cannot be read in lines that can, and the line of the first.
         self._values = 0
         self._first_value = 0
@@ -123,10 +119,15 @@ class Broken:
         self._has_commas = self._has_commas or any("," in text for text in texts)
         return dict(zip(names, values, strict=True))
 
-    def with_points(self, text: str) -> str:
-        """A text with decimal points for its decimal commas; a comma before a blank is none."""
-        found = _COMMA.sub(".", text)
-        self._has_commas = self._has_commas or found != text
+    def whole(self, text: str) -> float | None:
+        """A number of things, whose thousands may be apart; None if it is none."""
+        self._has_thousands = self._has_thousands or has_thousands(text)
+        return count_of(text)
+
+    def plain(self, text: str) -> str:
+        """A line of text with plain figures."""
+        found, thousands, commas = plain(text)
+        self._has_thousands, self._has_commas = self._has_thousands or thousands, self._has_commas or commas
         return found
 
     def nothing(self, path: Path, what: str, hint: str | None = None) -> UserError:
@@ -147,6 +148,8 @@ class Broken:
             found.append(f"{self._values} value{many} that cannot be read left out, first line {self._first_value}")
         if self._has_commas:
             found.append("decimal commas are read as points")
+        if self._has_thousands:
+            found.append("what keeps thousands apart is left out: 1,234 is 1234")
         return found
 
 
@@ -159,12 +162,6 @@ def clean_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines with their numbers, without colours. Errors: UserError."""
     for number, line in enumerate(read_text(path).splitlines(), 1):
         yield number, without_colours(line)
-
-
-def number_of(text: str) -> float | None:
-    """A number with a decimal point, or the decimal comma of many languages; None for anything else."""
-    value = float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else None
-    return value if value is not None and abs(value) <= _VALUE_MAX else None
 
 
 def summed(pairs: Mapping[str, float], columns: Mapping[str, str]) -> dict[str, float]:
