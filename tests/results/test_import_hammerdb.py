@@ -75,3 +75,13 @@ class TestHammerdb:
         assert f"hammerdb.txt:5: {minutes[:20]} minutes of test cannot be: not taken" in cell.summary.warnings
         assert "hammerdb.txt:9: 0 virtual users cannot be: not taken" in cell.summary.warnings
         assert "connections" not in cell.result.experiment["workload"]
+
+
+def test_thousands_that_are_apart(tmp_path: Path) -> None:
+    path = tmp_path / "h.log"
+    path.write_text("Vuser 1:TEST RESULT : System achieved 12,345 NOPM from 1,028,000 MySQL TPM\n")
+    (cell,) = read_files([path])
+    assert (cell.totals["nopm"], cell.totals["tpm"]) == (12345, 1_028_000)
+    path.write_text("Vuser 1:TEST RESULT : System achieved 12,34 NOPM from 28000 MySQL TPM\n")
+    with pytest.raises(UserError, match=r"h\.log:1: no figure of HammerDB's result: '12,34'"):
+        read_files([path])

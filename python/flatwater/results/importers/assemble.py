@@ -9,10 +9,11 @@ from pathlib import Path
 from flatwater.results.importers.adding import Assembled, add, busiest_of, program_of
 from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.claims import Claims
-from flatwater.results.importers.clocks import Timeline, find_zone, first_s
+from flatwater.results.importers.clocks import Timeline, find_zone, first_s, span_of
 from flatwater.results.importers.hammerdb import NO_LENGTH, NO_SERIES
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals
 from flatwater.results.importers.samplers import Recording
+from flatwater.results.importers.samplers.hosts import of_two_hosts
 from flatwater.results.importers.settling import done_in, settle, with_file
 from flatwater.results.importers.spans import GAP_TIMES, usual_interval
 from flatwater.results.schema import Phase
@@ -84,6 +85,11 @@ def _add(made: Assembled, recordings: Mapping[Path, Recording], line: Path | Non
         claims.grant(line, program_of(recordings[line]), intervals)
     rest = {path: one for path, one in recordings.items() if path != line or one.devices}
     add(made, rest, _timeline(made.cell, rest, options), claims, options.device)
+    taken = {path: one for path, one in recordings.items() if path in made.taken}
+    made.cell.warnings += of_two_hosts(recordings)
+    for path, one in taken.items():
+        made.cell.warnings += [f"{path.name}: {text}" for text in one.told]
+        made.taken[path] = "; ".join([made.taken[path], *one.told])
 
 
 def _count_in(recordings: Mapping[Path, Recording]) -> Callable[[Path], int]:
@@ -167,15 +173,16 @@ def _of_device(name: str, path: Path, recording: Recording, options: Options) ->
 
 def _timeline(cell: ImportedCell, recordings: Mapping[Path, Recording], options: Options) -> Timeline:
     """The clock of a cell: its own start, or else the first start that a recording tells."""
-    naive = [first_s(one) for one in recordings.values() if one.clock == "local" and one.times]
-    known = [first_s(one) for one in recordings.values() if one.clock == "epoch" and one.times]
+    naive = [span_of(one) for one in recordings.values() if one.clock == "local" and one.times]
+    known = [span_of(one) for one in recordings.values() if one.clock == "epoch" and one.times]
     if cell.began is not None:
-        (known if cell.began[1] else naive).append(cell.began[0])
+        length_s = cell.intervals[-1].end_s if cell.intervals else 0.0
+        (known if cell.began[1] else naive).append((cell.began[0], cell.began[0] + length_s))
     zone_s, text = find_zone(known, naive, options.zone_s)
     if cell.began is not None:
         began: float | None = cell.began[0] - (0.0 if cell.began[1] else zone_s)
     else:
-        starts = [*known, *(start - zone_s for start in naive)]
+        starts = [*(start for start, _ in known), *(start - zone_s for start, _ in naive)]
         began = min(starts, default=None)
         if began is not None and cell.intervals:
             cell.warnings.append(

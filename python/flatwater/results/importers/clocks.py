@@ -1,7 +1,7 @@
 """Putting the samples of several files on the clock of one run.
 
 A file without times is taken to begin with the run. Times without a zone are taken for the zone that the user gives, or
-for the one (in quarters of an hour) in which they begin nearest to the times whose zone is known. What was assumed is
+for the one in which they lie with, and begin nearest to, the times whose zone is known. What was assumed is
 told, file by file.
 """
 
@@ -16,9 +16,19 @@ from flatwater.results.importers.spans import GAP_TIMES, gap_note, usual_interva
 
 #: Every time zone is a multiple of this off UTC.
 _ZONE_STEP_S = 900.0
-_ZONE_MAX_S = 14 * 3600.0
+#: The offsets of all time zones that are in use, in hours: those of whole hours, and the others. Source: IANA's tz
+#: database, 2024a (-02:30 is Newfoundland in summer, +13:45 the Chatham Islands).
+_WHOLE_HOURS = range(-12, 15)
+_PART_HOURS = (-9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.75)
+ZONES_S = tuple(hours * 3600.0 for hours in sorted((*_WHOLE_HOURS, *_PART_HOURS)))
+#: So much of the shorter lies in the longer: the rest is the time in which somebody started the second program.
+_INSIDE = 0.9
 #: A file without times whose samples are this many times fewer than seconds has a longer interval than a second.
 _LONGER = 1.5
+
+
+#: A beginning and an end, seconds since 1970.
+Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -86,19 +96,46 @@ def first_s(recording: Recording) -> float:
     return times[0] - (usual_interval(times) or 1.0)
 
 
-def find_zone(known: Sequence[float], naive: Sequence[float], given_s: float | None) -> tuple[float, str]:
+def span_of(recording: Recording) -> Span:
+    """The beginning and the end of a recording with times."""
+    return first_s(recording), recording.times[-1]
+
+
+def find_zone(known: Sequence[Span], naive: Sequence[Span], given_s: float | None) -> tuple[float, str]:
     """The offset of times without a zone, and what is to be told of it.
 
-    `known` are the starts of recordings whose zone is told, `naive` those of the others.
+    `known` are the times of recordings whose zone is told, `naive` those of the others. Of the zones that there are, it
+    is one in which one of both lies in the other, and begins nearest to it; else the one in which most of it does.
     """
     if given_s is not None:
         return given_s, ""
     if not known or not naive:
         return 0.0, ""
-    offset_s = round((min(naive) - min(known)) / _ZONE_STEP_S) * _ZONE_STEP_S
-    if abs(offset_s) > _ZONE_MAX_S:
+    pairs = [(one, other) for one in known for other in naive]
+
+    def share(zone_s: float) -> float:
+        return max(
+            (min(one[1], other[1] - zone_s) - max(one[0], other[0] - zone_s))
+            / max(min(one[1] - one[0], other[1] - other[0]), 1.0)
+            for one, other in pairs
+        )
+
+    def apart_s(zone_s: float) -> float:
+        return min(abs(other[0] - zone_s - one[0]) for one, other in pairs)
+
+    inside = [zone_s for zone_s in ZONES_S if share(zone_s) >= _INSIDE]
+    zone_s = (
+        min(inside or ZONES_S, key=apart_s) if inside else max(ZONES_S, key=lambda one: (share(one), -apart_s(one)))
+    )
+    if share(zone_s) <= 0 and apart_s(zone_s) > _ZONE_STEP_S / 2:
         return 0.0, ""
-    return offset_s, f"times without a zone: read as UTC{zone_name(offset_s)}, in which they begin with the others"
+    begins = apart_s(zone_s) <= _ZONE_STEP_S / 2
+    how = (
+        "in which they begin with the others" if begins else "the zone nearest to the others in which they lie together"
+    )
+    others = [zone_name(one) or "+00:00" for one in inside if one != zone_s]
+    more = f" (they do in UTC{', UTC'.join(others[:3])}, too: --timezone tells it)" if others and not begins else ""
+    return zone_s, f"times without a zone: read as UTC{zone_name(zone_s)}, {how}{more}"
 
 
 def zone_name(offset_s: float) -> str:

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.results import MetricSummary
+from flatwater.results.importers.figures import count_of
 from flatwater.results.importers.imported import ImportedCell, Totals, bad_line, counted, numbered_lines, read_text
 from flatwater.results.schema import FieldValues
 
 NAME = "hammerdb"
-_RESULT = re.compile(r"System achieved (\d{1,12}) NOPM from (\d{1,12}) (\S.{0,40}?) TPM")
+_RESULT = re.compile(r"System achieved ([\d,]{1,15}) NOPM from ([\d,]{1,15}) (\S.{0,40}?) TPM")
 #: Before version 4, the order was another.
-_OLD_RESULT = re.compile(r"System achieved (\d{1,12}) (\S.{0,40}?) TPM at (\d{1,12}) NOPM")
+_OLD_RESULT = re.compile(r"System achieved ([\d,]{1,15}) (\S.{0,40}?) TPM at ([\d,]{1,15}) NOPM")
 _RAMPUP = re.compile(r"Beginning rampup time of (\d+) minutes")
 _LENGTH = re.compile(r"Timing test period of (\d+) in minutes")
 _USERS = re.compile(r"(\d+) Active Virtual Users configured")
@@ -79,10 +80,10 @@ def _read_file(path: Path) -> list[ImportedCell]:
         elif match := _FAILURE.search(line):
             run.failed.add(match[1] or match[2])
         elif match := _RESULT.search(line):
-            cells.append(_cell(path, run, int(match[1]), int(match[2]), match[3]))
+            cells.append(_cell(path, run, _count(path, number, match[1]), _count(path, number, match[2]), match[3]))
             run = _Run()
         elif match := _OLD_RESULT.search(line):
-            cells.append(_cell(path, run, int(match[3]), int(match[1]), match[2]))
+            cells.append(_cell(path, run, _count(path, number, match[3]), _count(path, number, match[1]), match[2]))
             run = _Run()
     if not cells:
         raise bad_line(path, 1, "HammerDB's log without a result: the run did not end", "it ends with TEST RESULT")
@@ -90,6 +91,14 @@ def _read_file(path: Path) -> list[ImportedCell]:
         for number, cell in enumerate(cells, 1):
             cell.label = f"{cell.label} {number}"
     return cells
+
+
+def _count(path: Path, number: int, text: str) -> int:
+    """A figure of the result, whose thousands may be apart. Errors: UserError."""
+    value = count_of(text)
+    if value is None or value % 1:
+        raise bad_line(path, number, f"no figure of HammerDB's result: {text!r}")
+    return int(value)
 
 
 def _cell(path: Path, run: _Run, nopm: int, tpm: int, database: str) -> ImportedCell:

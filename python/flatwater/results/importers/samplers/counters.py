@@ -11,9 +11,9 @@ from pathlib import Path
 from flatwater.results.importers.figures import number_of
 from flatwater.results.importers.imported import read_text
 from flatwater.results.importers.samplers.day_orders import in_either_order
-from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, evened, in_order
+from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, in_order
 from flatwater.results.importers.samplers.stamps import read_stamp
-from flatwater.results.importers.samplers.status import KNOWN, Reading, status_samples
+from flatwater.results.importers.samplers.status import KNOWN, Reading, evened_readings, status_samples
 
 NAME = "counters"
 _TIMES = ("timestamp", "time", "datetime", "date", "ts", "epoch", "unixtime")
@@ -65,10 +65,7 @@ def _read(path: Path, day_first: bool) -> Recording:
         raise broken.nothing(path, "no two rows with a time and as many columns as the heading")
     notes = broken.notes()
     rows = in_order([Sample(at_s, dict(row), line) for at_s, row, line in readings], notes)
-    times = evened(own_times := [row.at_s for row in rows])
-    if times != own_times:
-        notes.append("times in whole seconds, with seconds skipped: evened out over a minute")
-    readings = [Reading(at_s, row.metrics, row.line) for at_s, row in zip(times, rows, strict=True)]
+    readings = evened_readings([Reading(row.at_s, row.metrics, row.line) for row in rows], notes)
     samples, unit = status_samples(readings, notes)
     own = next((name for name in _THROUGHPUTS if name in names), None)
     if own is not None and (not unit or _THROUGHPUTS[own] in ("NOPM", "NOTPM")):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from flatwater.results.importers.figures import number_of
 from flatwater.results.importers.samplers.headings import starts_note, starts_of
+from flatwater.results.importers.samplers.hosts import OneHost
 from flatwater.results.importers.samplers.sampler import (
     Broken,
     Clock,
@@ -80,6 +81,7 @@ class _State:
     samples: list[Sample] = field(default_factory=list)
     devices: dict[str, list[Sample]] = field(default_factory=dict)
     broken: Broken = field(default_factory=Broken)
+    host: OneHost = field(default_factory=OneHost)
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -104,20 +106,23 @@ def read(path: Path) -> Recording:
     samples, devices = all_in_order(state.samples, state.devices, notes)
     tool = NAME if is_csv else TEXT
     has_year = not state.needs_year
-    return Recording(
-        tool, state.clock, samples, state.interval_s, devices, has_year=has_year, notes=notes, unknown=unknown
-    )
+    recording = Recording(tool, state.clock, samples, state.interval_s, devices, has_year=has_year, notes=notes)
+    recording.unknown, recording.host, recording.told = unknown, state.host.name, state.host.told
+    return recording
 
 
 def _read_csv(state: _State, lines: list[tuple[int, str]]) -> None:
     groups: list[str] | None = None
+    is_own = True
     for number, line in lines:
         try:
             cells = next(csv.reader([line]), [])
         except csv.Error:
             state.broken.add(number)
             continue
-        if not cells or _TITLE.match(line) or cells[0] in ("Author:", "Host:"):
+        if cells[:1] == ["Host:"]:
+            is_own = state.host.is_own(cells[1] if len(cells) > 1 else "", number)
+        if not is_own or not cells or _TITLE.match(line) or cells[0] in ("Author:", "Host:"):
             continue
         if cells[0] == "Cmdline:":
             state.interval_s = _delay(cells[1] if len(cells) > 1 else "")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.headings import starts_note
+from flatwater.results.importers.samplers.hosts import OneHost
 from flatwater.results.importers.samplers.sampler import (
     Broken,
     Clock,
@@ -103,7 +104,8 @@ def read(path: Path) -> Recording:
 
 def _read(path: Path, day_first: bool) -> Recording:
     state = _State()
-    for number, line in clean_lines(path):
+    host = OneHost()
+    for number, line in host.lines(clean_lines(path)):
         words = line.split()
         if not words:
             continue
@@ -127,7 +129,17 @@ def _read(path: Path, day_first: bool) -> Recording:
         raise state.broken.nothing(path, "no reports after the first, which is the mean since boot")
     notes = [*starts_note(NAME, state.starts), *state.broken.notes()]
     cpu, devices = all_in_order(state.cpu, state.devices, notes)
-    return Recording(NAME, state.clock, cpu, None, devices, notes=notes, unknown=sorted(state.unknown))
+    return Recording(
+        NAME,
+        state.clock,
+        cpu,
+        None,
+        devices,
+        notes=notes,
+        unknown=sorted(state.unknown),
+        host=host.name,
+        told=host.told,
+    )
 
 
 def device_metrics(pairs: dict[str, float]) -> dict[str, float]:

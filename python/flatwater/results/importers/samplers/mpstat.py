@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from flatwater.results.importers.samplers.day_orders import in_either_order
+from flatwater.results.importers.samplers.hosts import OneHost
 from flatwater.results.importers.samplers.sampler import (
     Broken,
     Recording,
@@ -53,7 +54,8 @@ def _read(path: Path, day_first: bool) -> Recording:
     samples: list[Sample] = []
     broken, clock = Broken(), DayClock(0.0)
     dated = False
-    for number, line in clean_lines(path):
+    host = OneHost()
+    for number, line in host.lines(clean_lines(path)):
         if line.startswith("Linux") and (day := _day(line, day_first)) is not None:
             clock, dated = DayClock(day), True
         elif (heading := _heading(line)) is not None:
@@ -80,7 +82,16 @@ def _read(path: Path, day_first: bool) -> Recording:
         notes.append("without a date: its times count from a day that is not known")
     samples = in_order(samples, notes)
     unknown = sorted(name for name in names if name not in COLUMNS)
-    return Recording(NAME, "local" if dated else "none", _from_zero(samples, dated), None, notes=notes, unknown=unknown)
+    return Recording(
+        NAME,
+        "local" if dated else "none",
+        _from_zero(samples, dated),
+        None,
+        notes=notes,
+        unknown=unknown,
+        host=host.name,
+        told=host.told,
+    )
 
 
 def _from_zero(samples: list[Sample], dated: bool) -> list[Sample]:

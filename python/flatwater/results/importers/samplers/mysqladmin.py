@@ -13,7 +13,7 @@ from statistics import median
 
 from flatwater.errors import UserError
 from flatwater.results.importers.samplers.sampler import Broken, Recording, clean_lines
-from flatwater.results.importers.samplers.status import KNOWN, RATES, Reading, status_samples
+from flatwater.results.importers.samplers.status import KNOWN, RATES, Reading, evened_readings, status_samples
 from flatwater.results.importers.spans import damage_note, damaged, usual_interval
 
 NAME = "mysqladmin"
@@ -69,7 +69,7 @@ def read(path: Path) -> Recording:
     if _is_relative(tables):
         tables = _summed(tables)
         notes.append("differences (-r): counted together")
-    readings = _timed(tables, [table.line for table in found])
+    readings = _timed(tables, [table.line for table in found], notes)
     samples, unit = status_samples(readings, notes)
     times = [reading.at_s for reading in readings]
     interval_s = usual_interval(times) if "uptime" in tables[0] else None
@@ -152,17 +152,25 @@ def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
     return found
 
 
-def _timed(tables: list[dict[str, float]], lines: list[int]) -> list[Reading]:
+def _timed(tables: list[dict[str, float]], lines: list[int], notes: list[str]) -> list[Reading]:
     """The readings with their moments, in seconds since the first; intervals of 1 where Uptime is missing."""
     if not all("uptime" in table for table in tables):
         return [Reading(float(number), table, lines[number]) for number, table in enumerate(tables)]
-    at_s = 0.0
-    found = [Reading(0.0, tables[0], lines[0])]
     distances = [now["uptime"] - then["uptime"] for then, now in pairwise(tables)]
     usual = sorted(distance for distance in distances if distance > 0)
     step_s = usual[len(usual) // 2] if usual else 1.0
-    for table, line, distance in zip(tables[1:], lines[1:], distances, strict=True):
-        # A server that was restarted counts from 0 again; the reading came an interval later, or somewhat more.
-        at_s += distance if distance > 0 else step_s
-        found.append(Reading(at_s, table, line))
-    return found
+
+    def placed(same_s: float) -> list[Reading]:
+        at_s = 0.0
+        found = [Reading(0.0, tables[0], lines[0])]
+        for table, line, distance in zip(tables[1:], lines[1:], distances, strict=True):
+            # A server that was restarted counts from 0 again; the reading came an interval later, or somewhat more.
+            at_s += distance if distance > 0 else same_s if distance == 0 else step_s
+            found.append(Reading(at_s, table, line))
+        return found
+
+    # Two readings in one second are followed by a second without any.
+    told: list[str] = []
+    readings = evened_readings(placed(0.0), told)
+    notes += told
+    return readings if told or 0 not in distances else placed(step_s)

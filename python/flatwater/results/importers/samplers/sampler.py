@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -24,12 +23,6 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _SET_BACK_S = 1800.0
 #: Two hours: a clock that was set by one is no damage.
 _SET_MAX_S = 7200.0
-#: Samples over which times in whole seconds are evened out: a knot is up to a second off, so a rate up to a sixtieth.
-_EVENED = 60
-#: One interval in so many is twice as long at least, where a script is a little slower than a second.
-_SKIPS_LEAST = 50
-#: Fewer are samples that are missing.
-_SKIPS_MIN = 3
 
 
 @dataclass
@@ -63,6 +56,10 @@ class Recording:
     unit: str = ""
     #: What was assumed or left out, a sentence each.
     notes: list[str] = field(default_factory=list)
+    #: What of it is a warning of the result, too, a sentence each.
+    told: list[str] = field(default_factory=list)
+    #: The host that it is of; empty if the file does not tell.
+    host: str = ""
     #: Columns or counters that are not taken.
     unknown: list[str] = field(default_factory=list)
 
@@ -171,25 +168,6 @@ def summed(pairs: Mapping[str, float], columns: Mapping[str, str]) -> dict[str, 
         if (name := columns.get(column)) is not None:
             metrics[name] = metrics.get(name, 0.0) + value
     return metrics
-
-
-def evened(times: list[float]) -> list[float]:
-    """Times in whole seconds of a script that takes a little more than a second a round, evened out over a minute.
-
-    Such times skip a second now and then, and the rates of those intervals would be half of what they were. The same
-    times where that is not so: a sample that is missing once is a longer interval.
-    """
-    distances = [round(after - before) for before, after in pairwise(times)]
-    whole = all(at_s == int(at_s) for at_s in times)
-    skips = distances.count(2)
-    if not whole or set(distances) != {1, 2} or skips < _SKIPS_MIN or skips * _SKIPS_LEAST < len(distances):
-        return times
-    found: list[float] = []
-    for first in range(0, len(times) - 1, _EVENED):
-        last = min(first + _EVENED, len(times) - 1)
-        step_s = (times[last] - times[first]) / (last - first)
-        found += [times[first] + step_s * number for number in range(last - first)]
-    return [*found, times[-1]]
 
 
 def all_in_order(

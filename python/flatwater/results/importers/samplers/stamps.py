@@ -23,6 +23,8 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 NO_YEAR = 1972
 #: Names of zones that mean no other one.
 _UTC_NAMES = ("UTC", "GMT", "Z")
+#: Every time zone is a multiple of this off UTC, and none is further to the west or to the east.
+_ZONE_STEP_S, _ZONE_WEST_S, _ZONE_EAST_S = 900.0, 12 * 3600.0, 14 * 3600.0
 _DAY_S = 86400.0
 #: A day and month without a year that come this long before the last ones are of the next year.
 _HALF_YEAR_S = 183 * _DAY_S
@@ -176,9 +178,10 @@ def zone_offset_s(text: str) -> float | None:
     if text in _UTC_NAMES:
         return 0.0
     match = re.fullmatch(r"([+-])(\d{1,2}):?(\d{2})?", text)
-    if match is None or int(match[2]) > 14 or int(match[3] or 0) > 59:
+    if match is None or int(match[3] or 0) > 59:
         return None
-    return (1 if match[1] == "+" else -1) * (int(match[2]) * 3600.0 + int(match[3] or 0) * 60.0)
+    offset_s = (1 if match[1] == "+" else -1) * (int(match[2]) * 3600.0 + int(match[3] or 0) * 60.0)
+    return offset_s if offset_s % _ZONE_STEP_S == 0 and -_ZONE_WEST_S <= offset_s <= _ZONE_EAST_S else None
 
 
 def is_utc(name: str) -> bool:

@@ -6,9 +6,11 @@ The names of the series are those of flatwater's own probe of servers; a test co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from flatwater.results.importers.samplers.sampler import Sample
+from flatwater.results.importers.samplers.whole_seconds import EVENED, evened
 
 #: Variables of SHOW GLOBAL STATUS in lower case -> the series of their rates. Of several of one series, the first.
 RATES = {
@@ -59,6 +61,23 @@ class Reading(NamedTuple):
     at_s: float
     figures: Mapping[str, float]
     line: int
+
+
+def evened_readings(readings: Sequence[Reading], notes: list[str]) -> list[Reading]:
+    """The readings with times that skip no seconds; a note tells where they did."""
+    own_times = [reading.at_s for reading in readings]
+    times = evened(own_times, [_counted(before, now) for before, now in pairwise(readings)])
+    if times != own_times:
+        notes.append(EVENED)
+    return [reading._replace(at_s=at_s) for reading, at_s in zip(readings, times, strict=True)]
+
+
+def _counted(before: Reading, now: Reading) -> float | None:
+    """What was committed, or else asked, between two readings; None if that is not known."""
+    for name in (*COMMITS, STATEMENTS):
+        if name in before.figures and now.figures.get(name, 0.0) > before.figures[name]:
+            return now.figures[name] - before.figures[name]
+    return None
 
 
 def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[Sample], str]:

@@ -13,6 +13,7 @@ from flatwater.errors import UserError
 from flatwater.results.importers.imported import read_text
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.headings import starts_note
+from flatwater.results.importers.samplers.hosts import OneHost
 from flatwater.results.importers.samplers.iostat import CPU_COLUMNS, device_metrics
 from flatwater.results.importers.samplers.mpstat import cpu_metrics
 from flatwater.results.importers.samplers.sampler import Clock, Recording, Sample, all_in_order, summed
@@ -22,6 +23,7 @@ NAME = "sysstat-json"
 _BEGIN = re.compile(r'"statistics"\s*:\s*\[')
 #: No figure of a machine is larger: a hostile file has others.
 _VALUE_MAX = 1e18
+_HOST = re.compile(r'"nodename"\s*:\s*"([^"]{1,255})"')
 _DATE = re.compile(r'"date"\s*:\s*"([^"]{1,20})"')
 
 
@@ -46,7 +48,8 @@ def _read(path: Path, day_first: bool) -> Recording:
     clock: Clock = "none"
     notes: list[str] = []
     index = starts = 0
-    for is_first, line, report in _reports(text, notes):
+    host = OneHost()
+    for is_first, line, report in _reports(text, notes, host):
         has_devices = isinstance(report.get("disk"), list)
         at = _moment(report.get("timestamp"), clock_of_day, day_first)
         # iostat's first report is the mean since boot; mpstat has none of that.
@@ -68,14 +71,18 @@ def _read(path: Path, day_first: bool) -> Recording:
     if clock == "local" and day is None:
         notes.append("without a date: its times count from a day that is not known")
     cpu, devices = all_in_order(cpu, devices, notes)
-    return Recording(NAME, clock, cpu, None, devices, notes=notes)
+    return Recording(NAME, clock, cpu, None, devices, notes=notes, host=host.name, told=host.told)
 
 
-def _reports(text: str, notes: list[str]) -> Iterator[tuple[bool, int, dict[str, JsonValue]]]:
+def _reports(text: str, notes: list[str], host: OneHost) -> Iterator[tuple[bool, int, dict[str, JsonValue]]]:
     """Each report of each `statistics` list, as far as the text goes: whether it is the first of its list, its line."""
     decoder = json.JSONDecoder()
     line, counted = 1, 0
+    names = list(_HOST.finditer(text))
     for begin in _BEGIN.finditer(text):
+        own = next((name for name in reversed(names) if name.start() < begin.start()), None)
+        if own is not None and not host.is_own(own[1], text.count("\n", 0, own.start()) + 1):
+            continue
         at, is_first = begin.end(), True
         while True:
             while at < len(text) and text[at] in " \t\r\n,":
