@@ -14,8 +14,9 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.probe.server import names, probe
 from flatwater.results.importers.samplers import SAMPLERS, Recording
-from flatwater.results.importers.samplers.sampler import Sample, without_colours
+from flatwater.results.importers.samplers.sampler import Sample
 from flatwater.results.importers.samplers.status import GAUGES, RATES
+from flatwater.results.importers.texts import without_colours
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sampled import EPOCH, FORMS, SAMPLES, at, counters, iostat, mysqladmin, vmstat

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,6 +75,7 @@ def verb(
     from flatwater.analysis import analyse
     from flatwater.errors import UserError
     from flatwater.results.importers import FORMATS, NAMES, keep, read_files, read_folder
+    from flatwater.results.importers.texts import stem_of
     from flatwater.spelling import suggest
 
     if format_ not in ("auto", *NAMES):
@@ -83,10 +85,10 @@ def verb(
     if _is_several(paths, format_):
         found = read_folder(paths, FORMATS, _options(device, timezone, every))
         cells, reports = found.cells, found.reports
-        name = name or paths[0].resolve().stem
+        name = name or stem_of(paths[0].resolve())
     else:
         cells = read_files(paths, format_)
-        stem = paths[0].stem
+        stem = stem_of(paths[0])
         # The logs of one fio run have names like PREFIX_iops.1.log: the prefix is the name of the run.
         name = name or (cells[0].label if stem.startswith(f"{cells[0].label}_") else stem)
     out = out or Path(f"{one_line(name)}-result")
@@ -117,6 +119,8 @@ def _options(device: str | None, timezone: str | None, every: float | None) -> O
     from flatwater.results.importers import Options
     from flatwater.results.importers.samplers.stamps import zone_offset_s
 
+    if every is not None and not math.isfinite(every):
+        raise UserError(f"{every} is no number of seconds", where="--every", hint="such as 1 or 0.5")
     zone_s = zone_offset_s(timezone) if timezone is not None else None
     if timezone is not None and zone_s is None:
         raise UserError(f"{timezone!r} is no time zone", where="--timezone", hint="such as +02:00, -0530 or UTC")

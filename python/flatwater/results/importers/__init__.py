@@ -15,9 +15,10 @@ from flatwater.errors import UserError
 from flatwater.results.importers import fio_json, fio_log, hammerdb, sysbench, tpcc
 from flatwater.results.importers.assemble import Options
 from flatwater.results.importers.folder import FileReport, Found, is_sampled, read_folder
-from flatwater.results.importers.imported import ImportedCell, Importer, read_head
+from flatwater.results.importers.imported import ImportedCell, Importer
 from flatwater.results.importers.keeping import Analyse, keep
 from flatwater.results.importers.settling import parts_of, read_part
+from flatwater.results.importers.texts import read_head
 
 FORMATS: tuple[Importer, ...] = (fio_json, fio_log, sysbench, tpcc, hammerdb)
 NAMES = [importer.NAME for importer in FORMATS]

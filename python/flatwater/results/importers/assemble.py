@@ -16,6 +16,7 @@ from flatwater.results.importers.samplers import Recording
 from flatwater.results.importers.samplers.hosts import of_two_hosts
 from flatwater.results.importers.settling import done_in, settle, with_file
 from flatwater.results.importers.spans import GAP_TIMES, usual_interval
+from flatwater.results.importers.texts import stem_of
 from flatwater.results.schema import Phase
 
 #: A series that is longer than the test by this share of the ramp-up has that in it.
@@ -56,7 +57,7 @@ def from_recordings(recordings: Mapping[Path, Recording], options: Options) -> A
     line = _line_of(recordings)
     name = next(iter(recordings)).parent.name or "recorded"
     if line is not None:
-        cell = ImportedCell(label=line.stem, unit="", intervals=[], interval_s=1.0)
+        cell = ImportedCell(label=stem_of(line), unit="", intervals=[], interval_s=1.0)
         cell.layers = {"workload": "real", "database": "real"}
         _give_line(cell, line, recordings[line], options)
         what = f"the line of the run, in {cell.unit}"

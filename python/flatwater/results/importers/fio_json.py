@@ -25,7 +25,8 @@ from flatwater.results.importers.fio_objects import (
     runs_of,
 )
 from flatwater.results.importers.fio_options import settings
-from flatwater.results.importers.imported import ImportedCell, Interval, Totals, read_text
+from flatwater.results.importers.imported import ImportedCell, Interval, Totals
+from flatwater.results.importers.texts import read_text, unpacked_name
 from flatwater.results.schema import LatencyUs, MetricSummary
 
 NAME = "fio-json"
@@ -161,8 +162,10 @@ def _logs_of(path: Path, output: Output, job: Job) -> list[Path]:
         prefix = Path(str(options.get(f"write_{kind}_log", "")).strip() or ".").name
         if not prefix:
             continue
-        found = [one for one in path.parent.glob(f"{glob.escape(prefix)}_{kind}*.log") if one.is_file()]
-        logs = sorted(one for one in found if (match := FILE_NAME.fullmatch(one.name)) and match["prefix"] == prefix)
+        found = [one for one in path.parent.glob(f"{glob.escape(prefix)}_{kind}*.log*") if one.is_file()]
+        logs = sorted(
+            one for one in found if (match := FILE_NAME.fullmatch(unpacked_name(one))) and match["prefix"] == prefix
+        )
         runs = output.runs()
         shared = [one for one in runs if {**output.options, **one.options}.get(f"write_{kind}_log", "") == prefix]
         if len(shared) <= 1:
@@ -174,7 +177,7 @@ def _logs_of(path: Path, output: Output, job: Job) -> list[Path]:
 
 
 def _number(log: Path) -> int:
-    match = FILE_NAME.fullmatch(log.name)
+    match = FILE_NAME.fullmatch(unpacked_name(log))
     return int(match["job"] or 1) if match else 0
 
 

@@ -19,9 +19,10 @@ import pyarrow as pa
 from pyarrow import csv
 
 from flatwater.errors import UserError
-from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, has_mark, read_head, read_text
+from flatwater.results.importers.imported import ImportedCell, Interval, bad_line
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import damage_note, far_away, far_s, intervals_max
+from flatwater.results.importers.texts import is_plain, read_head, read_text, unpacked_name
 from flatwater.results.schema import LatencyUs
 
 NAME = "fio-log"
@@ -55,7 +56,7 @@ class _Log:
 
 def recognises(path: Path, head: str) -> bool:
     """Whether the file name is one of fio's for logs, and the first line has their columns."""
-    return FILE_NAME.fullmatch(path.name) is not None and LINE.fullmatch(head.splitlines()[0]) is not None
+    return FILE_NAME.fullmatch(unpacked_name(path)) is not None and LINE.fullmatch(head.splitlines()[0]) is not None
 
 
 def read(paths: list[Path]) -> list[ImportedCell]:
@@ -64,12 +65,15 @@ def read(paths: list[Path]) -> list[ImportedCell]:
     Errors: UserError with the file and the line that cannot be read.
     """
     groups: dict[str, list[_Log]] = {}
+    seen: dict[str, Path] = {}
     for path in paths:
-        match = FILE_NAME.fullmatch(path.name)
+        match = FILE_NAME.fullmatch(unpacked_name(path))
         if match is None:
             raise UserError(
                 "cannot tell which log of fio's it is", where=str(path), hint="keep fio's names, as in run1_iops.1.log"
             )
+        if (before := seen.setdefault(str(path.with_name(match[0])), path)) != path:
+            raise UserError("is the same log, packed", where=str(path), hint=f"import {before.name} or this one")
         if match["kind"] != "slat":
             groups.setdefault(str(path.with_name(match["prefix"])), []).append(_read_log(path, match["kind"]))
     if not groups:
@@ -126,7 +130,7 @@ def _without_torn_end(path: Path, columns: int) -> tuple[bytes | None, list[str]
     A run that was killed leaves such a line. One in the middle is no such thing, and cannot be left out: fio writes no
     line for a window without IO.
     """
-    content = read_text(path).encode() if has_mark(path) else None
+    content = read_text(path).encode() if not is_plain(path) else None
     end = content if content is not None else _end_of(path)
     begin = end.rfind(b"\n", 0, len(end) - 1) + 1
     if begin == 0 or _is_line(end[begin:].decode(errors="replace"), columns):

@@ -14,11 +14,11 @@ from flatwater.errors import UserError
 from flatwater.results.importers.adding import Assembled
 from flatwater.results.importers.assemble import Options, assemble, from_recordings
 from flatwater.results.importers.dates import settled
-from flatwater.results.importers.imported import ImportedCell, Importer, counted, read_head
+from flatwater.results.importers.imported import ImportedCell, Importer, counted
 from flatwater.results.importers.names import key_of, runs_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording
-from flatwater.results.importers.samplers.sampler import without_colours
 from flatwater.results.importers.settling import parts_of, read_part
+from flatwater.results.importers.texts import read_head
 
 #: A folder with more files than this is probably not the one that was meant.
 FILES_MAX = 20_000
@@ -108,7 +108,7 @@ def _below(folder: Path, found: Found) -> Iterator[Path]:
 
 def is_sampled(path: Path) -> bool:
     """Whether a file is a sampler's output. Errors: UserError for a file that cannot be read."""
-    head = without_colours(read_head(path))
+    head = read_head(path)
     return any(sampler.recognises(path, head) for sampler in SAMPLERS)
 
 
@@ -117,7 +117,7 @@ def _classified(files: Sequence[Path], formats: Sequence[Importer], found: Found
     by_format: dict[str, list[Path]] = {}
     for path in files:
         try:
-            head = without_colours(read_head(path))
+            head = read_head(path)
         except UserError as error:
             found.reports.append(FileReport(path, None, left_out=error.what))
             continue

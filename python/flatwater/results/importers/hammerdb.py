@@ -12,7 +12,8 @@ from pathlib import Path
 
 from flatwater.results import MetricSummary
 from flatwater.results.importers.figures import count_of
-from flatwater.results.importers.imported import ImportedCell, Totals, bad_line, counted, numbered_lines, read_text
+from flatwater.results.importers.imported import ImportedCell, Totals, bad_line, counted, numbered_lines
+from flatwater.results.importers.texts import read_text, stem_of
 from flatwater.results.schema import FieldValues
 
 NAME = "hammerdb"
@@ -115,7 +116,7 @@ def _cell(path: Path, run: _Run, nopm: int, tpm: int, database: str) -> Imported
     if run.users is not None:
         fields["workload.connections"] = run.users
     return ImportedCell(
-        label=path.stem,
+        label=stem_of(path),
         unit="NOPM",
         intervals=[],
         interval_s=run.length_s or 1.0,

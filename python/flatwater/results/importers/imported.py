@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,20 +11,6 @@ from pydantic import JsonValue
 
 from flatwater.errors import UserError
 from flatwater.results.schema import Event, FieldValues, LatencyUs, MetricSummary, Phase
-from flatwater.spelling import guessed_path
-
-#: The limit for text files. fio's per-IO logs are larger, and are read in another way.
-TEXT_BYTES_MAX = 256 * 1024 * 1024
-#: The size of a file's beginning that `auto` gives to each importer.
-HEAD_BYTES = 64 * 1024
-#: Byte order marks. That of UTF-32 begins with that of UTF-16.
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
 @dataclass
@@ -112,63 +96,6 @@ class Importer(Protocol):
     def read(self, paths: list[Path]) -> list[ImportedCell]:
         """The cells in files of this format. Errors: UserError with the file and the line that cannot be read."""
         ...
-
-
-def why_no_file(mode: int) -> str:
-    """Why something with this mode of `stat` is no file that can be read; empty for a file, and for a folder.
-
-    What a pipe gives can be read once only, and one without a writer is waited for without end.
-    """
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-        return ""
-    return f"is {'a pipe' if stat.S_ISFIFO(mode) else 'a socket' if stat.S_ISSOCK(mode) else 'a device'}, not a file"
-
-
-def read_head(path: Path) -> str:
-    """The beginning of a text file. Errors: UserError for a file that cannot be read."""
-    try:
-        if why := why_no_file(path.stat().st_mode):
-            raise UserError(why, where=str(path), hint="write it to a file first, and import that")
-        with path.open("rb") as handle:
-            head = handle.read(HEAD_BYTES)
-    except IsADirectoryError:
-        raise UserError("is a folder, not a file", where=str(path), hint="a flatwater result needs no import") from None
-    except OSError as error:
-        raise UserError(f"cannot read it: {error.strerror}", where=str(path), hint=guessed_path(path)) from None
-    text = decoded(head)
-    if not text.strip():
-        raise UserError("the file is empty", where=str(path), hint="did the benchmark run to its end?")
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise UserError("binary, not the text that a benchmark prints", where=f"{path}:{line}")
-    return text
-
-
-def decoded(content: bytes) -> str:
-    """The text of a file: UTF-8, or what its byte order mark says (PowerShell and Excel write others)."""
-    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
-    return content.decode(encoding, errors="replace")
-
-
-def has_mark(path: Path) -> bool:
-    """Whether a file begins with a byte order mark. Errors: OSError."""
-    with path.open("rb") as handle:
-        return handle.read(len(codecs.BOM_UTF32_LE)).startswith(tuple(mark for mark, _ in _MARKS))
-
-
-def read_text(path: Path) -> str:
-    """The text of a whole file. Errors: UserError for a file with NULs, or one that is too large."""
-    read_head(path)
-    try:
-        if path.stat().st_size > TEXT_BYTES_MAX:
-            raise UserError(f"larger than {TEXT_BYTES_MAX >> 20} MiB", where=str(path), hint="import parts of it")
-        text = decoded(path.read_bytes())
-    except OSError as error:
-        raise UserError(f"cannot read it: {error.strerror}", where=str(path), hint=guessed_path(path)) from None
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise UserError("binary data in the text: the file is damaged", where=f"{path}:{line}")
-    return text
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 _ANY = frozenset(
     (
         *("txt", "csv", "json", "log", "out", "output", "raw", "res", "result", "results", "summary"),
+        *("gz", "bz2", "xz"),
         *("bench", "benchmark", "stats", "metrics"),
     )
 )

@@ -17,20 +17,13 @@ from flatwater.errors import UserError
 from flatwater.results import MetricSummary
 from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.figures import damaged_figure, plain
-from flatwater.results.importers.imported import (
-    ImportedCell,
-    Interval,
-    Totals,
-    bad_line,
-    counted,
-    numbered_lines,
-    read_text,
-)
+from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, counted, numbered_lines
 from flatwater.results.importers.samplers.line_stamps import unstamped
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import damage_note, damaged
 from flatwater.results.importers.sysbench_options import HEADING, NUMBER, TOTALS, block_bytes, settings, threads_of
 from flatwater.results.importers.sysbench_totals import latency_of, of_whole, total_rate
+from flatwater.results.importers.texts import read_text, stem_of
 
 NAME = "sysbench"
 
@@ -332,7 +325,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         done = sum(i.metrics.get("workload.ops_per_s", 0) * (i.end_s - i.start_s) for i in run.intervals)
         size = sum(i.metrics.get("workload.bytes_per_s", 0) * (i.end_s - i.start_s) for i in run.intervals)
     cell = ImportedCell(
-        label=path.stem + (f" {number}" if number else ""),
+        label=stem_of(path) + (f" {number}" if number else ""),
         unit=run.unit,
         intervals=run.intervals,
         interval_s=interval_s,

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.results.importers.agreeing import tell_difference
-from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, counted, numbered_lines, read_text
+from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, counted, numbered_lines
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import GAP_TIMES, damage_note, damaged
+from flatwater.results.importers.texts import read_text, stem_of
 from flatwater.results.schema import Phase
 
 NAME = "tpcc"
@@ -191,7 +192,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         start = end
     lengths = sorted(interval.end_s - interval.start_s for interval in intervals)
     cell = ImportedCell(
-        label=path.stem + (f" {number}" if number else ""),
+        label=stem_of(path) + (f" {number}" if number else ""),
         unit="NOTPM",
         intervals=intervals,
         interval_s=lengths[len(lengths) // 2],

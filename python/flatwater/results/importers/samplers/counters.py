@@ -9,11 +9,11 @@ import csv
 from pathlib import Path
 
 from flatwater.results.importers.figures import number_of
-from flatwater.results.importers.imported import read_text
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, in_order
 from flatwater.results.importers.samplers.stamps import read_stamp
 from flatwater.results.importers.samplers.status import KNOWN, Reading, evened_readings, status_samples
+from flatwater.results.importers.texts import read_text
 
 NAME = "counters"
 _TIMES = ("timestamp", "time", "datetime", "date", "ts", "epoch", "unixtime")

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from flatwater.results.importers.imported import read_text
 from flatwater.results.importers.samplers.sampler import Recording
+from flatwater.results.importers.texts import read_text
 
 _DATE = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})(?![\d/])")
 _MONTHS = 12

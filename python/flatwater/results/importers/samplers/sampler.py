@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,15 +9,14 @@ from typing import Literal, Protocol
 
 from flatwater.errors import UserError
 from flatwater.results.importers.figures import count_of, has_thousands, number_of, plain
-from flatwater.results.importers.imported import counted, read_text
+from flatwater.results.importers.imported import counted
 from flatwater.results.importers.spans import damage_note, damaged, usual_interval
+from flatwater.results.importers.texts import read_text
 
 #: `epoch`: seconds since 1970, UTC. `local`: the same on a clock whose time zone the file does not tell. `none`: the
 #: file has no times; seconds since its beginning, or numbers of intervals if `interval_s` is None.
 Clock = Literal["epoch", "local", "none"]
 
-#: Colours of a terminal, which `script` and some pagers leave in a file.
-_ESCAPES = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 #: A clock that goes back by at least this was set back (the end of summer time); by less, a line is out of order.
 _SET_BACK_S = 1800.0
 #: Two hours: a clock that was set by one is no damage.
@@ -150,15 +148,9 @@ class Broken:
         return found
 
 
-def without_colours(text: str) -> str:
-    """A text without the colours of a terminal."""
-    return _ESCAPES.sub("", text) if "\x1b" in text else text
-
-
 def clean_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without colours. Errors: UserError."""
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        yield number, without_colours(line)
+    """Lines with their numbers. Errors: UserError."""
+    yield from enumerate(read_text(path).splitlines(), 1)
 
 
 def summed(pairs: Mapping[str, float], columns: Mapping[str, str]) -> dict[str, float]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from flatwater.errors import UserError
-from flatwater.results.importers.imported import read_text
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.headings import starts_note
 from flatwater.results.importers.samplers.hosts import OneHost
@@ -18,6 +17,7 @@ from flatwater.results.importers.samplers.iostat import CPU_COLUMNS, device_metr
 from flatwater.results.importers.samplers.mpstat import cpu_metrics
 from flatwater.results.importers.samplers.sampler import Clock, Recording, Sample, all_in_order, summed
 from flatwater.results.importers.samplers.stamps import DayClock, read_date, read_stamp, read_time
+from flatwater.results.importers.texts import read_text
 
 NAME = "sysstat-json"
 _BEGIN = re.compile(r'"statistics"\s*:\s*\[')
