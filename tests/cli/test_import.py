@@ -219,3 +219,68 @@ def test_a_link_to_an_empty_folder_and_the_working_directory(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path / "here")
     assert CliRunner().invoke(app, [str(SAMPLES / "tpcc.txt"), "--out", "."]).exit_code == 0
     assert Path("flatwater.json").exists()
+
+
+def imported(tmp_path: Path, *arguments: object) -> tuple[str, BaseException | None]:
+    out = tmp_path / "out" / str(len(list(tmp_path.glob("out/*"))))
+    output = CliRunner().invoke(app, [*map(str, arguments), "--out", str(out)])
+    return output.output, output.exception
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_file_that_is_given_twice_is_taken_once(tmp_path: Path, sampled: bool) -> None:
+    run = tmp_path / "run.txt"
+    run.write_text(sysbench(30))
+    (tmp_path / "iostat.txt").write_text(iostat(30))
+    paths = [run, tmp_path, run] if sampled else [run, run, tmp_path / "." / "run.txt"]
+    output, error = imported(tmp_path, *paths)
+    assert error is None
+    assert "run.txt: " in output and "given twice: it is taken once" in output
+    assert len(open_result(tmp_path / "out" / "0").cells) == 1
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_device_that_no_file_has_is_told(tmp_path: Path, beside: bool) -> None:
+    if beside:
+        (tmp_path / "run.txt").write_text(sysbench(30))
+    (tmp_path / "iostat.txt").write_text(iostat(30))
+    output, error = imported(tmp_path, tmp_path, "--device", "sdz")
+    told = output if beside else str(error)
+    assert "sdz" in told and "loop0, sda, sdb" in told
+    assert "no throughput of its own" not in told
+
+
+@pytest.mark.parametrize("every", ["nan", "inf"])
+def test_an_interval_that_is_no_number_is_refused(tmp_path: Path, every: str) -> None:
+    (tmp_path / "run.txt").write_text(sysbench(30))
+    (tmp_path / "iostat.txt").write_text(iostat(30))
+    _, error = imported(tmp_path, tmp_path, "--every", every)
+    assert error is not None and "Traceback" not in str(error)
+    assert isinstance(error, UserError | SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "hint"),
+    [
+        ("sysbench-1  | ", "--no-log-prefix"),
+        ("Nov 29 22:00:00 db1 sysbench[123]: ", "journalctl -o cat"),
+        ("2026-11-29T22:00:00+0000 db1 sysbench[123]: ", "journalctl -o cat"),
+    ],
+)
+def test_what_stands_before_each_line_is_named(tmp_path: Path, prefix: str, hint: str) -> None:
+    (tmp_path / "a").mkdir()
+    run = tmp_path / "a" / "run.txt"
+    run.write_text("".join(f"{prefix}{line}\n" for line in sysbench(30).splitlines()))
+    for path in (run, tmp_path / "a"):
+        _, error = imported(tmp_path, path)
+        assert isinstance(error, UserError)
+        assert hint in str(error)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello\n", b"\0\0", sysbench(30).replace("tps: 50", "tps: 5O").encode()])
+def test_a_folder_without_anything_gives_no_false_hint(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "run.txt").write_bytes(content)
+    _, error = imported(tmp_path, tmp_path / "a")
+    assert isinstance(error, UserError)
+    assert "run.txt" in str(error) and "--json" not in str(error)

@@ -9,14 +9,17 @@ FORMATS, and test it in `tests/results/test_import_FORMAT.py`.
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.results.importers import fio_json, fio_log, hammerdb, sysbench, tpcc
 from flatwater.results.importers.assemble import Options
-from flatwater.results.importers.folder import FileReport, Found, is_sampled, read_folder
+from flatwater.results.importers.folder import TWICE, FileReport, Found, is_sampled, read_folder
 from flatwater.results.importers.imported import ImportedCell, Importer
 from flatwater.results.importers.keeping import Analyse, keep
+from flatwater.results.importers.prefixes import prefix_of
 from flatwater.results.importers.settling import parts_of, read_part
 from flatwater.results.importers.texts import read_head
 
@@ -30,18 +33,20 @@ def find_importer(path: Path) -> Importer:
     for importer in FORMATS:
         if importer.recognises(path, head):
             return importer
+    prefix = prefix_of(head, [importer.recognises for importer in FORMATS], path)
     first = next(line for line in head.splitlines() if line.strip())
     raise UserError(
         f"no benchmark output that we know: it begins with {first.strip()[:40]!r}",
         where=f"{path}:1",
-        hint=f"formats are {', '.join(NAMES)}; name one with --format",
+        hint=prefix or f"formats are {', '.join(NAMES)}; name one with --format",
     )
 
 
 def read_files(paths: list[Path], name: str = "auto") -> list[ImportedCell]:
     """The cells in files of one format, or of any recognised format (`auto`)."""
     groups: dict[str, list[Path]] = {}
-    for path in paths:
+    once = {os.path.realpath(path): path for path in paths}
+    for path in once.values():
         if name == "auto":
             groups.setdefault(find_importer(path).NAME, []).append(path)
         else:
@@ -53,6 +58,9 @@ def read_files(paths: list[Path], name: str = "auto") -> list[ImportedCell]:
         used = {path.resolve() for cell in cells for path in cell.used}
         group = [path for path in groups.get(importer.NAME, []) if path.resolve() not in used]
         cells += [cell for part in parts_of(importer, group) for cell in read_part(importer, part)]
+    if len(once) < len(paths):
+        names = sorted(name for name, count in Counter(map(os.path.realpath, paths)).items() if count > 1)
+        cells[0].warnings.append(f"{', '.join(Path(name).name for name in names)}: {TWICE}")
     return cells
 
 

@@ -69,6 +69,10 @@ def add(
     """
     beside = sorted((_placed(timeline, path, one) for path, one in recordings.items()), key=lambda one: one.order)
     device = named.removeprefix("/dev/") if named is not None else _busiest(beside)
+    known = sorted({name for one in beside for name in one.devices})
+    if named is not None and device not in known:
+        has = f"they have {', '.join(known[:8])}" if known else "none tells of devices"
+        made.cell.warnings.append(f"--device {named}: no file of this run has it; {has}")
     assumed: dict[str, list[str]] = {}
     for one in beside:
         _take(made, one, device, claims, assumed)

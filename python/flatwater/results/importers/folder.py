@@ -6,6 +6,7 @@ what was taken of it, or why not.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +17,17 @@ from flatwater.results.importers.assemble import Options, assemble, from_recordi
 from flatwater.results.importers.dates import settled
 from flatwater.results.importers.imported import ImportedCell, Importer, counted
 from flatwater.results.importers.names import key_of, runs_of
+from flatwater.results.importers.prefixes import prefix_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording
 from flatwater.results.importers.settling import parts_of, read_part
 from flatwater.results.importers.texts import read_head
 
 #: A folder with more files than this is probably not the one that was meant.
 FILES_MAX = 20_000
+
+
+#: Why a file is not taken that was taken already.
+TWICE = "given twice: it is taken once"
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ class FileReport:
     left_out: str = ""
     #: Columns or counters that are not taken.
     unknown: tuple[str, ...] = ()
+    #: What to do about it; empty if that is not known.
+    hint: str = ""
 
 
 @dataclass
@@ -71,18 +79,21 @@ def read_folder(paths: Sequence[Path], formats: Sequence[Importer], options: Opt
         for part in _parted(group, found):
             _assemble(part, prefix, options, found)
     if not found.cells:
-        raise UserError(_why_nothing(found), where=str(paths[0]), hint="--json tells it file by file")
+        raise _nothing(found, paths)
     return found
 
 
 def _files(paths: Sequence[Path], found: Found) -> Iterator[Path]:
     """Every file, but none of hidden folders and of results of flatwater's."""
-    seen = 0
+    seen: set[str] = set()
     for path in paths:
         inner = [path] if not path.is_dir() else _below(path, found)
         for one in inner:
-            seen += 1
-            if seen > FILES_MAX:
+            if (real := os.path.realpath(one)) in seen:
+                found.reports.append(FileReport(one, None, left_out=TWICE))
+                continue
+            seen.add(real)
+            if len(seen) > FILES_MAX:
                 raise UserError(f"more than {FILES_MAX:,} files", where=str(path), hint="import one of its folders")
             yield one
 
@@ -119,7 +130,7 @@ def _classified(files: Sequence[Path], formats: Sequence[Importer], found: Found
         try:
             head = read_head(path)
         except UserError as error:
-            found.reports.append(FileReport(path, None, left_out=error.what))
+            found.reports.append(FileReport(path, None, left_out=error.what, hint=error.hint or ""))
             continue
         sampler = next((one for one in SAMPLERS if one.recognises(path, head)), None)
         importer = next((one for one in formats if one.recognises(path, head)), None) if sampler is None else None
@@ -127,11 +138,12 @@ def _classified(files: Sequence[Path], formats: Sequence[Importer], found: Found
             try:
                 group.recordings.append((path, sampler.read(path)))
             except UserError as error:
-                found.reports.append(FileReport(path, sampler.NAME, left_out=_place(error, path)))
+                found.reports.append(_refused(error, path, sampler.NAME))
         elif importer is not None:
             by_format.setdefault(importer.NAME, []).append(path)
         else:
-            found.reports.append(FileReport(path, None, left_out="no output that we know"))
+            hint = prefix_of(head, [*(one.recognises for one in SAMPLERS), *(one.recognises for one in formats)], path)
+            found.reports.append(FileReport(path, None, left_out="no output that we know", hint=hint))
     for importer in formats:
         for part in parts_of(importer, by_format.get(importer.NAME, [])):
             _read_runs(importer, part, group, found)
@@ -146,7 +158,7 @@ def _read_runs(importer: Importer, paths: list[Path], group: _Group, found: Foun
     try:
         cells = read_part(importer, paths)
     except UserError as error:
-        found.reports += [FileReport(path, importer.NAME, left_out=_place(error, path)) for path in paths]
+        found.reports += [_refused(error, path, importer.NAME) for path in paths]
         return
     for cell in cells:
         known = [one for one, other in group.cells if _is_same(cell, other)]
@@ -215,6 +227,8 @@ def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None
     if made is None:
         for path, recording in part.recordings:
             why = "no run lies beside it, and it has no throughput of its own"
+            if options.device is not None and recording.devices:
+                why = f"has no {options.device}, as --device says: it has {', '.join(sorted(recording.devices)[:8])}"
             found.reports.append(FileReport(path, recording.tool, left_out=why))
         return
     cell = made.cell
@@ -235,14 +249,22 @@ def _prefix(folder: Path, root: Path | None) -> str:
         return folder.name
 
 
+def _refused(error: UserError, path: Path, tool: str) -> FileReport:
+    return FileReport(path, tool, left_out=_place(error, path), hint=error.hint or "")
+
+
 def _place(error: UserError, path: Path) -> str:
     """An error about a file without the file's own name."""
     line = (error.where or "").removeprefix(str(path)).lstrip(":")
     return f"{f'line {line}: ' if line.isdecimal() else ''}{error.what}"
 
 
-def _why_nothing(found: Found) -> str:
+def _nothing(found: Found, paths: Sequence[Path]) -> UserError:
+    """The error for files of which nothing can be taken: what is wrong with the first whose format is known."""
     if not found.reports:
-        return "there are no files in it"
+        return UserError("there are no files in it", where=str(paths[0]))
     first = next((one for one in found.reports if one.tool is not None), found.reports[0])
-    return f"nothing can be imported of {counted(len(found.reports), 'file')}; {first.path.name}: {first.left_out}"
+    many = len(found.reports) > 1
+    hint = first.hint or ("import one of the files by itself: it tells what is wrong with it" if many else "")
+    what = f"nothing can be imported of {counted(len(found.reports), 'file')}; {first.path.name}: {first.left_out}"
+    return UserError(what, where=str(paths[0]), hint=hint or None)
