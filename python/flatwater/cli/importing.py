@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,6 +35,8 @@ EXAMPLES = """
 """
 #: More files than this are not told one by one, except with --json.
 FILES_TOLD = 40
+#: An interval of samples, seconds.
+EVERY_S_MIN, EVERY_S_MAX = 0.01, 86400
 
 
 def verb(
@@ -59,7 +60,7 @@ def verb(
     ] = None,
     every: Annotated[
         float | None,
-        typer.Option("--every", metavar="SECONDS", help="The interval of files without times.", min=0.01, max=86400),
+        typer.Option("--every", metavar="SECONDS", help="The interval of files without times."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object: cells, and what became of each file.")
@@ -78,6 +79,10 @@ def verb(
     from flatwater.results.importers.texts import stem_of
     from flatwater.spelling import suggest
 
+    # Python compares nan with no number, so it is within any limits or none.
+    if every is not None and not EVERY_S_MIN <= every <= EVERY_S_MAX:
+        limits = f"a number of seconds from {EVERY_S_MIN:g} to {EVERY_S_MAX:g}"
+        raise UserError(f"{every:g} is no interval", where="--every", hint=f"{limits}, such as 1 or 0.5")
     if format_ not in ("auto", *NAMES):
         raise UserError(f"no format {format_!r}", where="--format", hint=suggest(format_, ("auto", *NAMES)))
     reports: list[FileReport] = []
@@ -119,8 +124,6 @@ def _options(device: str | None, timezone: str | None, every: float | None) -> O
     from flatwater.results.importers import Options
     from flatwater.results.importers.samplers.stamps import zone_offset_s
 
-    if every is not None and not math.isfinite(every):
-        raise UserError(f"{every} is no number of seconds", where="--every", hint="such as 1 or 0.5")
     zone_s = zone_offset_s(timezone) if timezone is not None else None
     if timezone is not None and zone_s is None:
         raise UserError(f"{timezone!r} is no time zone", where="--timezone", hint="such as +02:00, -0530 or UTC")

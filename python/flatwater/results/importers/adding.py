@@ -106,6 +106,9 @@ def _take(made: Assembled, one: _Beside, device: str | None, claims: Claims, ass
             # A device may lack a sample that the processors have: where a report was cut off.
             own = f" ({device})" if texts else ""
             texts += [f"{text}{own}" for text in placed.told if text not in texts]
+        if granted.intervals and placed.forward:
+            warning = f"{path.name}: {placed.forward}"
+            made.cell.warnings += [warning] if warning not in made.cell.warnings else []
         if granted.intervals and placed.assumed:
             names = assumed.setdefault(placed.assumed, [])
             names += [path.name] if path.name not in names else []

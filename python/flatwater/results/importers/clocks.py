@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from flatwater.results.importers.imported import Interval, counted
 from flatwater.results.importers.samplers import Recording, Sample
@@ -27,6 +28,8 @@ _INSIDE = 0.9
 _LONGER = 1.5
 
 
+#: An hour, by which clocks are set forward in spring, and how exactly a sample is on time.
+_HOUR_S, _CLOCK_S = 3600.0, 1.5
 #: A beginning and an end, seconds since 1970.
 Span = tuple[float, float]
 
@@ -40,6 +43,8 @@ class Placed:
     told: tuple[str, ...]
     #: What was assumed of its times; empty if nothing.
     assumed: str = ""
+    #: That its clock was set forward; empty if it was not.
+    forward: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,15 +84,29 @@ class Timeline:
             *([assumed] if assumed else []),
             *gap_note(times, [sample.line for sample in samples]),
         ]
+        forward = _set_forward(times, samples, usual) if recording.clock == "local" else ""
+        told += [forward] if forward else []
         # A sample without figures (counters across a restart) is told where it was read.
         filled = sum(bool(sample.metrics) for sample in samples)
         if len(found) < filled:
             told.append(f"{filled - len(found)} of {filled} lie outside of the run")
-        return Placed(found, tuple(told), assumed)
+        return Placed(found, tuple(told), assumed, forward)
 
     def _guessed_step(self, samples: Sequence[Sample]) -> float:
         ratio = self.length_s / samples[-1].at_s if samples and samples[-1].at_s > 0 else 1.0
         return float(round(ratio)) if ratio >= _LONGER else 1.0
+
+
+def _set_forward(times: Sequence[float], samples: Sequence[Sample], usual: float) -> str:
+    """The note about a clock without a zone that was set forward by an hour; empty if it was not."""
+    for (before, now), sample in zip(pairwise(times), samples[1:], strict=True):
+        if _HOUR_S <= now - before - usual + _CLOCK_S <= _HOUR_S + 2 * _CLOCK_S:
+            where = f"line {sample.line}: " if sample.line else ""
+            return (
+                f"{where}its clock goes forward by an hour there (summer time?): what follows is put an hour later, "
+                "unless nothing was sampled in that hour"
+            )
+    return ""
 
 
 def first_s(recording: Recording) -> float:

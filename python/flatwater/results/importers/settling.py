@@ -17,6 +17,8 @@ from flatwater.results.importers.spans import GAP_TIMES, is_damage, joined_part,
 _THROUGHPUT = "workload.throughput"
 #: Two hours: shorter intervals are told in seconds.
 _SHORT_S = 7200.0
+#: A reading that is so many times longer or shorter is of another length, and may move the mean by this share untold.
+_UNEVEN, _UNEVEN_SHARE = 1.5, 0.02
 #: Units that count a minute.
 MINUTELY = ("NOTPM", "NOPM", "tpm")
 
@@ -50,6 +52,7 @@ def settle(cell: ImportedCell, name: str) -> None:
     _leave_out_parts(cell, name)
     _tell_gaps(cell, name)
     _leave_out_long(cell, name)
+    _tell_uneven(cell, name)
 
 
 def done_in(interval: Interval, unit: str) -> float:
@@ -104,6 +107,24 @@ def _leave_out_long(cell: ImportedCell, name: str) -> None:
         metrics = {key: value for key, value in one.metrics.items() if not key.startswith("workload.")}
         if metrics:
             cell.others.append(Interval(one.start_s, one.end_s, metrics, one.line))
+
+
+def _tell_uneven(cell: ImportedCell, name: str) -> None:
+    """Each reading counts alike, whatever its length. Where their time would make another mean, it is told."""
+    rated = [one for one in cell.intervals if _THROUGHPUT in one.metrics]
+    if len(rated) < 2:
+        return
+    usual_s = rated[0].end_s - rated[0].start_s
+    lengths = [one.end_s - one.start_s for one in rated]
+    change = next((place for place, own_s in enumerate(lengths) if not 1 / _UNEVEN < own_s / usual_s < _UNEVEN), None)
+    alike = sum(one.metrics[_THROUGHPUT] for one in rated) / len(rated)
+    by_time = _mean(rated)
+    if change is None or abs(alike - by_time) <= _UNEVEN_SHARE * max(alike, by_time):
+        return
+    cell.warnings.append(
+        f"{_place(name, rated[change])}: a reading of {lengths[change]:g} s behind those of {usual_s:g} s: each counts "
+        f"alike in the mean of {alike:,.4g} {cell.unit}; over their time, it is {by_time:,.4g}"
+    )
 
 
 def _mean(intervals: Sequence[Interval]) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from flatwater.errors import UserError
@@ -26,6 +27,8 @@ from flatwater.results.importers.sysbench_totals import latency_of, of_whole, to
 from flatwater.results.importers.texts import read_text, stem_of
 
 NAME = "sysbench"
+#: The version of a run whose head is not in its file.
+UNKNOWN = "unknown"
 
 VERSION = re.compile(r"sysbench (\d+\.\d+[.\w]*)\b")
 #: A line of `--report-interval`. The rest of the line is parsed below.
@@ -128,7 +131,7 @@ def _read_file(path: Path) -> list[ImportedCell]:
 
 def _headless(number: int, early: list[tuple[int, str]], *, is_csv: bool) -> _Run:
     """A run whose head is not in the file. The lines before its first report may be reports that cannot be read."""
-    run = _Run(number, "unknown")
+    run = _Run(number, UNKNOWN)
     begins = CSV_BEGINS if is_csv else REPORT_BEGINS
     for before, line in early:
         if begins.match(line):
@@ -296,6 +299,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         line, what = run.failures[0]
         warnings.append(f"sysbench failed {counted(len(run.failures), 'time')}, first with (line {line}): {what}")
     misplaced = _place(path, run)
+    warnings += _of_its_head(path, run)
     _name_percentile(run, warnings)
     total_s = run.totals.get("total_time_s")
     totals_only: Totals | None = None
@@ -345,6 +349,24 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     if run.intervals:
         tell_difference(cell, total_rate(run.totals, run.unit), total_s)
     return cell
+
+
+def _of_its_head(path: Path, run: _Run) -> list[str]:
+    """What is to be told of the settings of a run: they are missing, or change in it."""
+    found = []
+    if run.version == UNKNOWN and not run.is_csv and run.intervals:
+        begin_s = run.intervals[0].start_s
+        before = f" and the {begin_s:,.0f} s before its first report" if begin_s > 0 else ""
+        found.append(f"the head of its output is missing: its settings{before} are not known")
+    if not run.open_loop:
+        having = [one for one in run.intervals if "workload.in_flight" in one.metrics]
+        for then, now in pairwise(having):
+            threads = [one.metrics["workload.in_flight"] for one in (then, now)]
+            if threads[0] != threads[1]:
+                counts = f"{threads[0]:.0f} threads until here, and {threads[1]:.0f} from here on"
+                found.append(f"{path.name}:{now.line}: {counts}: its figures are of no one number of them")
+                break
+    return found
 
 
 def _whole_run(path: Path, run: _Run) -> dict[str, MetricSummary]:

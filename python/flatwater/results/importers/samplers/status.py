@@ -89,6 +89,7 @@ def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[
     unit = _unit(readings)
     samples = []
     restarts: list[int] = []
+    fell: list[int] = []
     before: Reading | None = None
     for number, now in enumerate(readings, 1):
         at_s, figures, line = now
@@ -99,12 +100,24 @@ def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[
                 restarts.append(number)
             else:
                 metrics |= _rates(before, now, unit)
+                if _went_back(before.figures, figures):
+                    fell.append(line)
             samples.append(Sample(at_s, metrics, line, at_s - before.at_s))
         before = now
     if restarts:
         times = f" {len(restarts)} times, first" if len(restarts) > 1 else ""
         notes.append(f"the server was restarted{times} before reading {restarts[0]}: no rates there")
+    if fell:
+        times = f" {len(fell)} times, first" if len(fell) > 1 else ""
+        notes.append(
+            f"counters went back{times} in line {fell[0]} (a restart, or FLUSH STATUS): no rates of them there"
+        )
     return samples, unit
+
+
+def _went_back(before: Mapping[str, float], now: Mapping[str, float]) -> bool:
+    """Whether the counters that make the line of throughput are lower than before."""
+    return any(name in before and name in now and now[name] < before[name] for name in (*COMMITS, STATEMENTS))
 
 
 def _restarted(before: Mapping[str, float], now: Mapping[str, float]) -> bool:
