@@ -84,3 +84,37 @@ def test_the_end_of_a_ramp_time_begins_no_run(tmp_path: Path) -> None:
     (cell,) = read_files([tmp_path / "fio.json"])
     assert len(cell.intervals) == LENGTH_S
     assert cell.intervals[0].start_s == 0.0
+
+
+def test_one_run_that_was_appended_twice(tmp_path: Path) -> None:
+    text = "".join(told(second, 100) for second in range(1, LENGTH_S + 1))
+    (tmp_path / "fio.json").write_text(text + text)
+    first, second = read_files([tmp_path / "fio.json"])
+    assert first.intervals == second.intervals
+    assert len(first.intervals) == LENGTH_S
+
+
+def test_a_job_that_ended_begins_no_run(tmp_path: Path) -> None:
+    """Nor do the milliseconds that fio takes back at its end."""
+    text = "".join(told(second, 100) for second in range(1, LENGTH_S + 1))
+    last = told(LENGTH_S, 100).replace(str(LENGTH_S * 1000), str(LENGTH_S * 1000 - 1))
+    for content in (text + last, (text + last).replace('"timestamp"', '"time_stamp"')):
+        (tmp_path / "fio.json").write_text(content)
+        (cell,) = read_files([tmp_path / "fio.json"])
+        assert len(cell.intervals) >= LENGTH_S - 1
+
+
+def test_a_job_that_waits_for_another_has_not_run(tmp_path: Path) -> None:
+    """Its job_runtime is that since fio began, of each thread."""
+    texts = []
+    for second in range(1, 2 * LENGTH_S + 1):
+        first = json.loads(told(min(second, LENGTH_S), 100))
+        other = json.loads(told(max(second - LENGTH_S, 0), 400, threads=3, name="b"))
+        if second <= LENGTH_S:
+            other["jobs"][0]["job_runtime"] = 3000 * second
+        del first["timestamp"]
+        texts.append(json.dumps({**first, "jobs": [*first["jobs"], *other["jobs"]]}, indent=1))
+    (tmp_path / "fio.json").write_text("\n".join(texts))
+    cells = read_files([tmp_path / "fio.json"])
+    for cell, rate in zip(cells, (100.0, 400.0), strict=True):
+        assert [one.metrics["workload.throughput"] for one in cell.intervals] == pytest.approx([rate] * LENGTH_S)

@@ -26,6 +26,8 @@ _START_S = 2
 #: Of what was done before, growing by more than this share in no time is that of another run.
 _GREW = 0.1
 _NO_TIME_S = 0.001
+#: A job that has ended is told some milliseconds shorter now and then: that is no new beginning.
+_FELL = 0.95
 
 
 #: Bounded, because a damaged file may contain a number of any length.
@@ -98,7 +100,9 @@ class Job(pydantic.BaseModel):
 
     @property
     def runtime_s(self) -> float:
-        """How long the job ran: of a group, its longest thread."""
+        """How long the job ran: of a group, its longest thread. One that waits for another has a job_runtime, too."""
+        if not self.directions():
+            return 0.0
         return (max(getattr(self, name).runtime for name in DIRECTIONS) or self.job_runtime or 0.0) / 1000
 
 
@@ -153,6 +157,8 @@ def _is_of_another(before: Output, now: Output) -> bool:
         return True
     if any(_began_anew(then, one) for then, one in pairs):
         return True
+    if (now.timestamp or 0) < (before.timestamp or 0):
+        return True
     if before.started_s is None or now.started_s is None:
         return False
     return abs(now.started_s - before.started_s) > _START_S
@@ -166,7 +172,7 @@ def _counts_anew(before: Output, now: Output) -> bool:
     pairs = list(zip(before.runs(), now.runs(), strict=False))
     told = before.started_s is not None and now.started_s is not None
     ramped = "ramp_time" in now.options or any("ramp_time" in one.options for _, one in pairs)
-    return not told and not ramped and any(one.runtime_s < then.runtime_s for then, one in pairs)
+    return not told and not ramped and any(one.runtime_s < _FELL * then.runtime_s for then, one in pairs)
 
 
 def _began_anew(then: Job, now: Job) -> bool:
