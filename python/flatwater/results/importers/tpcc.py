@@ -24,7 +24,8 @@ from flatwater.results.schema import Phase
 NAME = "tpcc"
 
 TITLE = re.compile(r"\*+ .*TPC-C Load Generator")
-SETTING = re.compile(r"\s*\[(warehouse|connection|rampup|measure)\]: (\d{1,9})")
+SETTING = re.compile(r"\s*\[(warehouse|connection|rampup)\]: (\d{1,9})")
+LENGTH = re.compile(r"\s*\[measure\]: (\d{1,9})")
 START = "MEASURING START"
 STOP = "STOPPING THREADS"
 RESULT = re.compile(r"\s*(\d{1,12}\.\d{1,9}) TpmC")
@@ -69,6 +70,8 @@ class _Run:
     #: Their lines.
     lines: list[int] = field(default_factory=list)
     tpmc: float | None = None
+    #: How long it was to measure; 0 if the head was cut off.
+    length_s: int = 0
     stopped: bool = False
     #: Intervals that cannot be read.
     broken: Broken = field(default_factory=Broken)
@@ -144,6 +147,8 @@ def _place(path: Path, run: _Run) -> list[str]:
 def _other_line(number: int, run: _Run, line: str) -> None:
     if match := SETTING.match(line):
         run.settings[match[1]] = int(match[2])
+    elif match := LENGTH.match(line):
+        run.length_s = int(match[1])
     elif match := RESULT.match(line):
         run.tpmc = float(match[1])
     elif STOP in line:
@@ -206,7 +211,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
             cell.settings[f"workload.{ours}"] = run.settings[name]
     if run.tpmc is not None:
         cell.totals["tpmc"] = run.tpmc
-        tell_difference(cell, run.tpmc, run.settings.get("measure"))
+        tell_difference(cell, run.tpmc, run.length_s or ends[-1])
     else:
         cell.warnings.append("the totals at the end are missing: tpcc_start was stopped, or its output cut off")
     if run.old:
