@@ -36,6 +36,8 @@ Number = Annotated[float, pydantic.Field(ge=0, le=2.0**63, allow_inf_nan=False)]
 
 
 class Latency(pydantic.BaseModel):
+    """Latencies of a direction, in the unit of their key."""
+
     max: Number = 0.0
     n: Count | None = pydantic.Field(None, alias="N")
     percentile: dict[float, Number] | None = None
@@ -43,6 +45,8 @@ class Latency(pydantic.BaseModel):
 
 
 class Direction(pydantic.BaseModel):
+    """What a job read, wrote or trimmed; `runtime` in milliseconds."""
+
     io_bytes: Count = 0
     #: Only in fio 3. Without it, io_bytes is in KiB (fio 2).
     io_kbytes: Count | None = None
@@ -65,6 +69,7 @@ class Direction(pydantic.BaseModel):
 
     @property
     def bytes(self) -> int:
+        """Bytes that it moved."""
         return self.io_bytes if self.io_kbytes is not None else self.io_bytes * 1024
 
     @property
@@ -77,6 +82,8 @@ class Direction(pydantic.BaseModel):
 
 
 class Job(pydantic.BaseModel):
+    """A job, or a group of them (`group_reporting`)."""
+
     jobname: str
     error: int = 0
     total_err: Count = 0
@@ -93,9 +100,11 @@ class Job(pydantic.BaseModel):
     sys_cpu: Number | None = None
 
     def directions(self) -> list[tuple[str, Direction]]:
+        """The directions in which it moved something, with their names."""
         return [(name, getattr(self, name)) for name in DIRECTIONS if getattr(self, name).total_ios > 0]
 
     def did_something(self) -> bool:
+        """Whether it ran and moved something."""
         return bool(self.directions()) and self.runtime_s > 0
 
     @property
@@ -107,6 +116,8 @@ class Job(pydantic.BaseModel):
 
 
 class Output(pydantic.BaseModel):
+    """All that one report of fio says."""
+
     version: str = pydantic.Field("fio", alias="fio version")
     timestamp: int | None = None
     options: dict[str, pydantic.JsonValue] = pydantic.Field(default_factory=dict, alias="global options")
