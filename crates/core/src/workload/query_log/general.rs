@@ -5,10 +5,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::{Entry, extend};
+use super::scan::Scan;
 use super::time::{digits, read_time};
 use super::unread::Unread;
-use crate::workload::sql::token::{LONG_BYTES, is_open};
+use crate::workload::sql::token::is_open;
 
 /// A time, a connection's number, with their white space: so long a line's beginning may be.
 const BEGINNING_BYTES_MAX: usize = 48;
@@ -55,7 +57,7 @@ const COMMANDS: [&[u8]; 36] = [
 ];
 
 /// What is known of the log so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct General {
     now_us: i64,
     schemas: HashMap<u64, String>,
@@ -63,30 +65,32 @@ pub(super) struct General {
     anew: HashSet<u64>,
     /// The statement that is being read, and its line.
     open: Option<Entry>,
+    scan: Scan,
+    /// It is prepared only.
+    is_prepared: bool,
     open_at: u64,
+    /// Connections of which something was read.
+    known: HashSet<u64>,
     /// The last line.
     last_at: u64,
     /// The end of the statement was lost.
     cut: bool,
-    pub(super) unread: Unread,
+    unread: Unread,
 }
 
 /// What an entry's first line says.
 struct Head<'a> {
     at_us: Option<i64>,
     session: u64,
+    /// Its number stands as servers write it, and a tab behind the command.
+    is_padded: bool,
     command: &'a [u8],
     argument: &'a [u8],
 }
 
 impl General {
-    /// Whether a line begins an entry.
-    pub(super) fn is_head(line: &[u8]) -> bool {
-        read_head(line).is_some()
-    }
-
     /// Takes a line, with its end; gives the entry that it ends.
-    pub(super) fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
+    fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
         self.last_at = number;
         let Some(head) = read_head(line) else {
             return match why_no_head(line) {
@@ -96,6 +100,10 @@ impl General {
                     done
                 }
                 _ => {
+                    // Behind a command there are no further lines.
+                    if self.open.is_none() && !line.trim_ascii().is_empty() {
+                        self.unread.add(number, "it is neither a statement nor an entry");
+                    }
                     self.more(line);
                     None
                 }
@@ -104,9 +112,20 @@ impl General {
         let done = self.finish();
         self.open_at = number;
         self.now_us = head.at_us.unwrap_or(self.now_us);
+        self.known.insert(head.session);
         let argument = head.argument.trim_ascii_end();
+        self.scan = Scan::default();
+        self.is_prepared = matches!(head.command, b"Prepare" | b"Bulk_execute");
         match head.command {
+            // A text that is prepared only can have lines that look like entries, too.
+            b"Prepare" | b"Bulk_execute" => {
+                self.scan.read(head.argument);
+                let (at_us, session) = (self.now_us, head.session);
+                let sql = head.argument.to_vec();
+                self.open = Some(Entry { at_us, session, schema: None, anew: false, sql });
+            }
             b"Query" | b"Execute" => {
+                self.scan.read(head.argument);
                 let schema = self.schemas.get(&head.session).cloned();
                 let mut sql = Vec::new();
                 extend(&mut sql, head.argument);
@@ -137,21 +156,16 @@ impl General {
     }
 
     /// Takes a further line of a statement, or a further piece of a line that is longer than what is read at once.
-    pub(super) fn more(&mut self, piece: &[u8]) {
+    fn more(&mut self, piece: &[u8]) {
         if let Some(entry) = &mut self.open {
             extend(&mut entry.sql, piece);
+            self.scan.read(piece);
         }
     }
 
-    /// The statement's end was lost.
-    pub(super) fn cut(&mut self) {
-        self.cut = true;
-    }
-
     /// The file ends here; `inside` of a line: a server ends each with a line end.
-    pub(super) fn end(&mut self, inside: bool) -> Option<Entry> {
-        let is_short = self.open.as_ref().is_some_and(|entry| entry.sql.len() <= LONG_BYTES);
-        self.cut |= inside || (is_short && self.is_inside_quotes());
+    fn end(&mut self, inside: bool) -> Option<Entry> {
+        self.cut |= inside;
         if inside && self.open.is_none() {
             self.unread.add(self.last_at, "it has no end");
         }
@@ -159,13 +173,15 @@ impl General {
     }
 
     fn is_inside_quotes(&self) -> bool {
-        self.open.as_ref().is_some_and(|entry| is_open(&entry.sql))
+        self.open.is_some() && self.scan.is_open()
     }
 
     /// The entry that was read last. `None` of one that cannot be read, which is counted, or that is empty.
-    pub(super) fn finish(&mut self) -> Option<Entry> {
+    fn finish(&mut self) -> Option<Entry> {
         let cut = std::mem::take(&mut self.cut);
         let mut entry = self.open.take()?;
+        // No session can have sent what is open whichever escapes it has.
+        let cut = cut || (self.scan.is_open() && is_open(&entry.sql));
         if cut || entry.at_us == 0 {
             self.unread.add(self.open_at, if cut { "it has no end" } else { "it has no time" });
             return None;
@@ -173,11 +189,80 @@ impl General {
         while entry.sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
             entry.sql.pop();
         }
-        if let Some(schema) = used(&entry.sql) {
+        if let Some(schema) = used(&entry.sql).filter(|_| !self.is_prepared) {
             self.schemas.insert(entry.session, schema);
         }
-        (!entry.sql.is_empty()).then_some(entry)
+        (!entry.sql.is_empty() && !self.is_prepared).then_some(entry)
     }
+}
+
+impl Form for General {
+    fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
+        Self::line(self, line, number)
+    }
+
+    fn text(&mut self, line: &[u8], _: u64) {
+        Self::more(self, line);
+    }
+
+    fn more(&mut self, piece: &[u8]) {
+        Self::more(self, piece);
+    }
+
+    fn cut(&mut self) {
+        self.cut = true;
+    }
+
+    fn finish(&mut self) -> Option<Entry> {
+        Self::finish(self)
+    }
+
+    fn end(&mut self, inside: bool) -> Option<Entry> {
+        Self::end(self, inside)
+    }
+
+    fn begins(line: &[u8]) -> bool {
+        is_head(line)
+    }
+
+    /// Without a time, the line of a statement with two tabs before it may look like an entry.
+    fn is_place(&self, line: &[u8]) -> bool {
+        let is_unfinished = self.open.is_some() && self.scan.is_unfinished();
+        !is_unfinished
+            && read_head(line).is_some_and(|head| head.at_us.is_some() || head.is_padded || self.knows(&head))
+    }
+
+    fn is_closed(&self) -> bool {
+        !self.is_inside_quotes()
+    }
+
+    fn head_of(_: &[Line]) -> Step {
+        Step::Whole
+    }
+
+    fn may_follow(&self, head: &[Line], passed: bool) -> bool {
+        let head = head.first().and_then(|(line, _)| read_head(line));
+        head.is_some_and(|head| self.knows(&head) && head.at_us.map_or(!passed, |us| us >= self.now_us - BACK_US))
+    }
+
+    fn unread(&self) -> Unread {
+        self.unread
+    }
+
+    fn leave_out(&mut self, line: u64, what: &'static str) {
+        self.unread.add(line, what);
+    }
+}
+
+impl General {
+    fn knows(&self, head: &Head) -> bool {
+        self.known.contains(&head.session) || head.command == b"Connect"
+    }
+}
+
+/// Whether a line looks like the first one of an entry.
+pub(super) fn is_head(line: &[u8]) -> bool {
+    read_head(line).is_some()
 }
 
 /// `user@host on schema using Socket`, or `user@host as account on schema` (a change of the user).
@@ -225,12 +310,15 @@ fn read_head(line: &[u8]) -> Option<Head<'_>> {
         None if line.starts_with(b"\t\t") => (None, line),
         None => return None,
     };
-    let rest = rest.trim_ascii_start();
+    let padded = rest.trim_ascii_start();
+    let blanks = rest.iter().rev().skip(padded.len()).take_while(|byte| **byte == b' ').count();
+    let rest = padded;
     let place = rest.iter().position(|byte| !byte.is_ascii_digit())?;
     let session = digits(&rest[..place])?.unsigned_abs();
     let rest = rest[place..].strip_prefix(b" ")?;
     let end = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n')).unwrap_or(rest.len());
     let command = rest[..end].trim_ascii();
     let argument = rest.get(end + 1..).unwrap_or_default();
-    COMMANDS.contains(&command).then_some(Head { at_us, session, command, argument })
+    let is_padded = blanks + place >= 5 && rest.get(end) == Some(&b'\t');
+    COMMANDS.contains(&command).then_some(Head { at_us, session, is_padded, command, argument })
 }

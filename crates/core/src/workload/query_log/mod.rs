@@ -5,10 +5,13 @@
 //! may be cut, and a crash may leave zero bytes. A log that was rotated begins with a header again.
 
 mod digests;
+mod doubt;
 mod entry;
 mod general;
 mod reader;
+mod scan;
 mod slow;
+mod slow_head;
 mod text;
 mod time;
 mod unread;

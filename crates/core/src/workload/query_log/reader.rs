@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 use std::io::BufRead;
 
 use super::digests::{self, Digests, Forms};
+use super::doubt::Doubt;
 use super::entry::{Entry, Format};
-use super::general::General;
-use super::slow::{self, Slow};
+use super::general::{self, General};
+use super::slow::Slow;
+use super::slow_head;
 use super::unread::Unread;
 
 /// Longer lines are read in pieces: a log may have no line end in gigabytes.
@@ -28,8 +30,8 @@ pub struct Tally {
 
 enum Lines {
     Unknown,
-    Slow(Box<Slow>),
-    General(Box<General>),
+    Slow(Box<Doubt<Slow>>),
+    General(Box<Doubt<General>>),
     Digests(Box<Digests>),
 }
 
@@ -66,8 +68,8 @@ impl<R: BufRead> Reader<R> {
     pub fn tally(&self) -> Tally {
         let of_lines = match &self.lines {
             Lines::Unknown => Unread::default(),
-            Lines::Slow(slow) => slow.unread,
-            Lines::General(general) => general.unread,
+            Lines::Slow(slow) => slow.unread(),
+            Lines::General(general) => general.unread(),
             Lines::Digests(digests) => digests.unread,
         };
         Tally { unread: self.unread.with(of_lines), ..self.tally }
@@ -138,11 +140,11 @@ impl<R: BufRead> Reader<R> {
         if self.tally.lines > 0 && self.format().is_none() {
             return Err(unknown());
         }
-        self.found.extend(match &mut self.lines {
-            Lines::Unknown | Lines::Digests(_) => None,
-            Lines::Slow(slow) => slow.end(self.inside),
-            Lines::General(general) => general.end(self.inside),
-        });
+        match &mut self.lines {
+            Lines::Unknown | Lines::Digests(_) => {}
+            Lines::Slow(slow) => slow.end(self.inside, &mut self.found),
+            Lines::General(general) => general.end(self.inside, &mut self.found),
+        }
         Ok(())
     }
 
@@ -153,6 +155,16 @@ impl<R: BufRead> Reader<R> {
             _ => None,
         };
         let Some(last) = hole else { return self.take_line(line) };
+        if self.is_inside() {
+            // They may be a statement's own.
+            let (text, number) = (&line[..=last], self.tally.lines);
+            match &mut self.lines {
+                Lines::Slow(slow) => slow.text(text, number),
+                Lines::General(general) => general.text(text, number),
+                Lines::Unknown | Lines::Digests(_) => {}
+            }
+            return self.take_line(&line[last + 1..]);
+        }
         let zeros = line[..last].iter().rev().take_while(|byte| **byte == 0).count();
         let before = &line[..last - zeros];
         self.unread.add(self.tally.lines, "zero bytes");
@@ -165,14 +177,23 @@ impl<R: BufRead> Reader<R> {
         self.take_line(&line[last + 1..])
     }
 
+    /// Whether a statement is open.
+    fn is_inside(&self) -> bool {
+        match &self.lines {
+            Lines::Slow(slow) => slow.is_inside(),
+            Lines::General(general) => general.is_inside(),
+            Lines::Unknown | Lines::Digests(_) => false,
+        }
+    }
+
     /// Finds out which log it is.
     fn guess(&mut self, line: &[u8]) -> Result<(), String> {
         if digests::is_head(line) {
             return Err("it is a record of digests: give it from its beginning".into());
         }
-        if slow::is_head(line) {
+        if slow_head::is_head(line) {
             self.lines = Lines::Slow(Box::default());
-        } else if General::is_head(line) {
+        } else if general::is_head(line) {
             self.lines = Lines::General(Box::default());
         } else if self.tally.lines >= GUESS_LINES || self.bytes >= GUESS_BYTES {
             return Err(unknown());
@@ -187,26 +208,24 @@ impl<R: BufRead> Reader<R> {
         if let Lines::Unknown = self.lines {
             self.guess(line)?;
         }
-        if is_header(line) {
+        // In a statement it is text, as somebody pasted it.
+        if !self.is_inside() && is_header(line) {
             return Ok(());
         }
         let number = self.tally.lines;
-        self.found.extend(match &mut self.lines {
-            Lines::Unknown => None,
-            Lines::Slow(slow) => slow.line(line, number),
-            Lines::General(general) => general.line(line, number),
-            Lines::Digests(digests) => {
-                digests.line(line, number);
-                None
-            }
-        });
+        match &mut self.lines {
+            Lines::Unknown => {}
+            Lines::Slow(slow) => slow.line(line, number, &mut self.found),
+            Lines::General(general) => general.line(line, number, &mut self.found),
+            Lines::Digests(digests) => digests.line(line, number),
+        }
         Ok(())
     }
 }
 
 /// Whether an entry begins here, of whichever log, or a log.
 fn is_beginning(line: &[u8]) -> bool {
-    slow::is_head(line) || General::is_head(line) || is_header(line)
+    slow_head::is_head(line) || general::is_head(line) || is_header(line)
 }
 
 fn unknown() -> String {

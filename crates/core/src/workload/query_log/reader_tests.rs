@@ -228,10 +228,11 @@ fn what_is_no_log_is_told_and_nothing_is_empty() {
 #[test]
 fn a_statement_without_an_end_takes_little_memory() {
     let line = vec![b'x'; 1 << 20];
-    let general = [&b"231123 13:15:00\t     3 Query\tSELECT '"[..], &[&line[..], b"\n"].concat().repeat(40)].concat();
+    let general =
+        [&b"231123 13:15:00\t     3 Query\tSELECT '"[..], &[&line[..], b"\n"].concat().repeat(40), b"'\n"].concat();
     let head = &b"# User@Host: a[a] @ localhost []\nSET timestamp=5;\nSELECT '"[..];
-    let slow = [head, &line.repeat(100), b";\n"].concat();
-    let mut reader = Reader::new(&slow[..slow.len() - 2]);
+    let slow = [head, &line.repeat(100), b"';\n"].concat();
+    let mut reader = Reader::new(&slow[..slow.len() - 3]);
     assert_eq!((reader.next_entry(), reader.tally().unread.count), (Ok(None), 1), "it is cut");
     for log in [general, slow] {
         let found = read(&log);

@@ -13,27 +13,15 @@
 //! session or with a part of another one. Its neighbours end and begin where a server ends and begins them: a server
 //! writes `;` and a line end behind each statement.
 
+use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::Entry;
+use super::slow_head::{fields, is_command, is_field, is_head, read_logged, read_set, step_of, time_of};
 use super::text::{Text, has_several, holds_statements, is_whole};
-use super::time::{digits, read_seconds, read_time};
+use super::time::{digits, read_seconds};
 use super::unread::Unread;
 
-/// Fields with which a line of a head begins; a statement's own comment hardly does.
-const FIELDS: [&[u8]; 8] = [
-    b"Time:",
-    b"User@Host:",
-    b"Thread_id:",
-    b"Schema:",
-    b"Query_time:",
-    b"Rows_affected:",
-    b"Rows_sent:",
-    b"Bytes_sent:",
-];
-/// What servers log of a command that is no statement.
-const COMMAND: &[u8] = b"# administrator command: ";
-
 /// What the lines of the present entry said.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Slow {
     /// The last `# Time:`, and whether it has parts of a second.
     logged: Option<(i64, bool)>,
@@ -55,16 +43,22 @@ pub(super) struct Slow {
     begun: bool,
     /// The line of the entry's head, 0 before the first entry.
     begun_at: u64,
+    /// Warnings stand in the head (log_slow_verbosity of MariaDB), with any text of the statement's values in them.
+    is_warned: bool,
+    /// The end of the entry that was read last, as its head tells.
+    ended_us: i64,
     /// The entry is a command and no statement.
     is_command: bool,
     /// What of the entry cannot be read, and on which line.
     broken: Option<(u64, &'static str)>,
-    pub(super) unread: Unread,
+    /// The time of the entry that was read last.
+    latest_us: i64,
+    unread: Unread,
 }
 
 impl Slow {
     /// Takes a line, with its end; gives the entry that it ends.
-    pub(super) fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
+    fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
         if is_head(line) {
             // A comment that no statement ended with is what is left of this head.
             let lost = if self.text.held.is_empty() { None } else { Some(self.text.held_at) };
@@ -78,7 +72,7 @@ impl Slow {
         // MariaDB frames the plan (log_slow_verbosity = explain) with lines of `#` alone. Behind the SET timestamp, a
         // comment is the statement's.
         let is_comment = line.starts_with(b"# ") || line.trim_ascii_end() == b"#";
-        if self.in_head && is_comment && (self.timestamp_us.is_none() || line.starts_with(COMMAND)) {
+        if self.in_head && is_comment && (self.timestamp_us.is_none() || is_command(line)) {
             self.head(line, number);
             return None;
         }
@@ -98,7 +92,7 @@ impl Slow {
     }
 
     /// Takes a further piece of a line that is longer than what is read at once.
-    pub(super) fn more(&mut self, piece: &[u8]) {
+    fn more(&mut self, piece: &[u8]) {
         if !self.in_head && self.text.held.is_empty() {
             self.text.more(piece);
         }
@@ -122,6 +116,14 @@ impl Slow {
         done
     }
 
+    /// The time that the head tells.
+    fn told_us(&self) -> Option<i64> {
+        match (self.logged, self.timestamp_us) {
+            (Some((logged_us, true)), _) => Some(logged_us),
+            (logged, timestamp_us) => timestamp_us.or(logged.map(|(logged_us, _)| logged_us)),
+        }
+    }
+
     fn enter(&mut self, number: u64) {
         if !self.in_head {
             self.begun_at = number;
@@ -130,20 +132,22 @@ impl Slow {
     }
 
     /// The file ends here; `inside` of a line: a server ends each statement with one.
-    pub(super) fn end(&mut self, inside: bool) -> Option<Entry> {
+    fn end(&mut self, inside: bool) -> Option<Entry> {
         self.text.end(inside);
         self.finish()
     }
 
     /// The entry that was read last. `None` of one that cannot be read, which is counted, or that is no statement.
-    pub(super) fn finish(&mut self) -> Option<Entry> {
+    fn finish(&mut self) -> Option<Entry> {
         let mut broken = self.broken.take();
         if !self.text.held.is_empty() {
             // What is left of the next head: the statement before it is whole.
             self.text.held.clear();
             self.unread.add(self.text.held_at, "the head of an entry");
         }
+        let cut_inside = self.text.is_cut();
         let Text { mut sql, ended, last_end, cut, .. } = std::mem::take(&mut self.text);
+        let cut = cut || cut_inside;
         let is_command = std::mem::take(&mut self.is_command);
         if !self.begun && !sql.is_empty() {
             broken = broken.or(Some((self.begun_at, "there is no # User@Host")));
@@ -164,10 +168,10 @@ impl Slow {
         while sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
             sql.pop();
         }
-        let told_us = match (self.logged, self.timestamp_us.take()) {
-            (Some((logged_us, true)), _) => Some(logged_us),
-            (logged, timestamp_us) => timestamp_us.or(logged.map(|(logged_us, _)| logged_us)),
-        };
+        let told_us = self.told_us();
+        self.ended_us = self.timestamp_us.take().map_or(self.ended_us, |us| us + self.query_us);
+        self.is_warned = false;
+        self.latest_us = told_us.unwrap_or(self.latest_us);
         if told_us.is_none() && !sql.is_empty() {
             broken = broken.or(Some((self.begun_at, "it has no time")));
         }
@@ -188,11 +192,15 @@ impl Slow {
     }
 
     fn head(&mut self, line: &[u8], number: u64) {
-        if line.starts_with(COMMAND) {
+        if is_command(line) {
             self.is_command = true;
             return;
         }
         let rest = line.strip_prefix(b"# ").unwrap_or_default();
+        self.is_warned |= line.trim_ascii_end() == b"# Warnings";
+        if self.is_warned {
+            return;
+        }
         if rest.starts_with(b"Time:") {
             self.logged = read_logged(line);
             if self.logged.is_none() {
@@ -226,11 +234,22 @@ impl Slow {
         }
     }
 
+    /// Whether a line is of a warning: up to the SET timestamp, whose time does not go back.
+    fn is_of_warning(&self, text: &[u8]) -> bool {
+        let stamped_us = || read_set(text).map(|us| us + self.query_us);
+        self.is_warned && self.timestamp_us.is_none() && stamped_us().is_none_or(|us| us < self.ended_us - 2 * BACK_US)
+    }
+
     fn body(&mut self, line: &[u8], number: u64) {
         let text = line.trim_ascii_end();
         let text = text.strip_suffix(b";").unwrap_or(text);
+        if self.is_of_warning(text) && !text.starts_with(b"use ") {
+            return;
+        }
         if self.text.sql.is_empty() {
+            // Behind the SET timestamp it is what a client sent.
             if self.in_head
+                && self.timestamp_us.is_none()
                 && let Some(schema) = text.strip_prefix(b"use ")
             {
                 self.used = Some(String::from_utf8_lossy(schema).trim_matches('`').to_owned());
@@ -257,57 +276,59 @@ impl Slow {
     }
 }
 
-/// Whether a line begins with a field of a head, with whatever value.
-fn is_field(line: &[u8]) -> bool {
-    let rest = line.strip_prefix(b"#").unwrap_or_default().trim_ascii_start();
-    FIELDS.iter().any(|name| rest.starts_with(name))
-}
-
-/// The time of a `# Time:`, which is all of its line.
-fn read_logged(line: &[u8]) -> Option<(i64, bool)> {
-    let text = line.strip_prefix(b"# Time: ")?.trim_ascii();
-    let (at_us, exact, length) = read_time(text)?;
-    (length == text.len()).then_some((at_us, exact))
-}
-
-/// Whether a line begins an entry. A comment in a statement may look alike, but has no time.
-pub(super) fn is_head(line: &[u8]) -> bool {
-    read_logged(line).is_some() || line.starts_with(b"# User@Host: ")
-}
-
-/// The time of a `SET last_insert_id=1,insert_id=2,timestamp=1700745300`: servers write the first two where the statement
-/// used or made such a number (`MYSQL_QUERY_LOG::write` in MySQL's sql/log.cc). None of another text.
-fn read_set(text: &[u8]) -> Option<i64> {
-    let mut rest = text.strip_prefix(b"SET ")?;
-    for name in [&b"last_insert_id="[..], b"insert_id="] {
-        if let Some(value) = rest.strip_prefix(name) {
-            let end = value.iter().position(|byte| *byte == b',')?;
-            value[..end].iter().all(u8::is_ascii_digit).then_some(())?;
-            rest = &value[end + 1..];
-        }
+impl Form for Slow {
+    fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
+        Self::line(self, line, number)
     }
-    read_seconds(rest.strip_prefix(b"timestamp=")?)
-}
 
-/// What a line tells of the schema, whose name may have spaces: up to the field that MariaDB or Percona Server writes next.
-fn schema(line: &[u8]) -> &[u8] {
-    let begin = |text: &[u8], wanted: &[u8]| text.windows(wanted.len()).position(|bytes| bytes == wanted);
-    let told = begin(line, b"Schema:").map_or(&[][..], |at| &line[at + b"Schema:".len()..]);
-    let end = [&b"  QC_hit: "[..], b"  Last_errno: "].iter().filter_map(|next| begin(told, next)).min();
-    told[..end.unwrap_or(told.len())].trim_ascii()
-}
-
-/// The `Name: value` of a line: names end with a colon, values at white space.
-fn fields(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
-    let mut found = Vec::new();
-    for (place, word) in words.iter().enumerate() {
-        if let Some(name) = word.strip_suffix(b":") {
-            let next = words.get(place + 1).copied().unwrap_or_default();
-            // A field without a value is followed by the next name.
-            let value = if next.ends_with(b":") { &[][..] } else { next };
-            found.push((name, if name == b"Schema" { schema(line) } else { value }));
-        }
+    fn text(&mut self, line: &[u8], number: u64) {
+        self.text.unhold();
+        self.body(line, number);
     }
-    found.into_iter()
+
+    fn more(&mut self, piece: &[u8]) {
+        Self::more(self, piece);
+    }
+
+    fn cut(&mut self) {
+        self.text.cut = true;
+    }
+
+    fn finish(&mut self) -> Option<Entry> {
+        Self::finish(self)
+    }
+
+    fn end(&mut self, inside: bool) -> Option<Entry> {
+        Self::end(self, inside)
+    }
+
+    fn begins(line: &[u8]) -> bool {
+        is_head(line)
+    }
+
+    /// A server ends each statement, and writes the SET timestamp last of all that stands before it.
+    fn is_place(&self, _: &[u8]) -> bool {
+        let is_in_head = self.text.sql.is_empty() && self.timestamp_us.is_none() && !self.is_warned;
+        is_in_head || self.is_command || self.is_closed()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.text.sql.is_empty() || !self.text.held.is_empty() || self.text.is_closed()
+    }
+
+    fn head_of(lines: &[Line]) -> Step {
+        step_of(lines)
+    }
+
+    fn may_follow(&self, head: &[Line], _: bool) -> bool {
+        time_of(head).is_some_and(|us| us >= self.told_us().unwrap_or(self.latest_us) - BACK_US)
+    }
+
+    fn unread(&self) -> Unread {
+        self.unread
+    }
+
+    fn leave_out(&mut self, line: u64, what: &'static str) {
+        self.unread.add(line, what);
+    }
 }

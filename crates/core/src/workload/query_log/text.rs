@@ -1,13 +1,15 @@
 //! The text of a statement of a slow log, line by line, and where it may have ended.
 
 use super::entry::extend;
+use super::scan::Scan;
 use crate::workload::sql::effect;
-use crate::workload::sql::token::{LONG_BYTES, Token, Tokens, is_open};
+use crate::workload::sql::token::{Token, Tokens, is_open};
 
 /// What was read of a statement.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Text {
     pub(super) sql: Vec<u8>,
+    scan: Scan,
     /// The last line ends with `;`.
     pub(super) ended: bool,
     /// The bytes up to the last such line, and the line behind it.
@@ -31,12 +33,13 @@ impl Text {
     /// Adds a piece of a line.
     pub(super) fn more(&mut self, piece: &[u8]) {
         extend(&mut self.sql, piece);
+        self.scan.read(piece);
         self.ended = ends(piece);
     }
 
     /// Whether the statement may be whole.
     pub(super) fn is_closed(&self) -> bool {
-        self.ended && !is_open(&self.sql)
+        self.ended && !self.scan.is_open()
     }
 
     /// Keeps a comment behind a statement that may be whole.
@@ -53,8 +56,12 @@ impl Text {
 
     /// The file ends here; `inside` of a line.
     pub(super) fn end(&mut self, inside: bool) {
-        let is_short = (1..=LONG_BYTES).contains(&self.sql.len());
-        self.cut = self.held.is_empty() && (inside || (is_short && is_open(&self.sql)));
+        self.cut = self.held.is_empty() && (inside || self.is_cut());
+    }
+
+    /// Whether no session can have sent it so.
+    pub(super) fn is_cut(&self) -> bool {
+        self.scan.is_open() && is_open(&self.sql)
     }
 
     /// What was held is the statement's.
@@ -62,6 +69,7 @@ impl Text {
         if !self.held.is_empty() {
             let held = std::mem::take(&mut self.held);
             extend(&mut self.sql, &held);
+            self.scan.read(&held);
         }
     }
 
@@ -73,6 +81,7 @@ impl Text {
             && is_whole(&self.sql, length)
         {
             self.sql.truncate(length);
+            self.scan = Scan::default();
             self.ended = true;
             self.held_at = next;
             self.held = b"#".to_vec();

@@ -1,15 +1,17 @@
 //! The times that logs write.
 
 /// `2023-11-23T13:15:00.123456Z` or `231123 13:15:00` at the beginning of a text: microseconds since 1970, whether the text
-/// has parts of a second, and its length. An offset of the zone (`+02:00`) is passed over: all times of a log have it.
+/// has parts of a second, and its length. A time with an offset of its zone
+/// (`+02:00`) is told in UTC: the offset changes with summer time.
 pub(super) fn read_time(text: &[u8]) -> Option<(i64, bool, usize)> {
     if text.len() >= 19 && text[4] == b'-' && matches!(text[10], b'T' | b' ') {
         let date = (digits(&text[0..4])?, digits(&text[5..7])?, digits(&text[8..10])?);
         let seconds = clock(&text[11..19])?;
         let fraction = text[19..].strip_prefix(b".").map_or(&[][..], leading_digits);
         let mut length = if fraction.is_empty() { 19 } else { 20 + fraction.len() };
-        length += zone(&text[length..]);
-        return Some((micros(date, seconds, fraction)?, !fraction.is_empty(), length));
+        let (zone_s, zone_length) = zone(&text[length..])?;
+        length += zone_length;
+        return Some((micros(date, seconds, fraction)? - zone_s * 1_000_000, !fraction.is_empty(), length));
     }
     // The hour of the old form has a space in place of a leading zero.
     if text.len() >= 15 && text[6] == b' ' {
@@ -39,11 +41,15 @@ pub(super) fn read_seconds(text: &[u8]) -> Option<i64> {
     seconds.checked_mul(1_000_000)?.checked_add(fraction_us(fraction)?)
 }
 
-fn zone(text: &[u8]) -> usize {
+/// Seconds before UTC, and the length of what tells it.
+fn zone(text: &[u8]) -> Option<(i64, usize)> {
     match text.first() {
-        Some(b'Z') => 1,
-        Some(b'+' | b'-') if text.len() >= 6 && text[3] == b':' => 6,
-        _ => 0,
+        Some(b'Z') => Some((0, 1)),
+        Some(sign @ (b'+' | b'-')) if text.len() >= 6 && text[3] == b':' => {
+            let ahead_s = digits(&text[1..3])? * 3600 + digits(&text[4..6])? * 60;
+            Some((if *sign == b'+' { ahead_s } else { -ahead_s }, 6))
+        }
+        _ => Some((0, 0)),
     }
 }
 
@@ -97,7 +103,7 @@ mod tests {
         assert_eq!(read_time(b"231123  9:05:07"), Some((1_700_730_307_000_000, false, 15)));
         assert_eq!(read_time(b"231123  9:05:07.0000250000"), Some((1_700_730_307_250_000, true, 26)));
         assert_eq!(read_time(b"231123  9:05:07.25"), Some((1_700_730_307_250_000, true, 18)));
-        assert_eq!(read_time(b"2024-02-29T00:00:00.5+02:00"), Some((1_709_164_800_500_000, true, 27)));
+        assert_eq!(read_time(b"2024-02-29T00:00:00.5+02:00"), Some((1_709_157_600_500_000, true, 27)));
         assert_eq!(read_seconds(b"1700745300.25"), Some(1_700_745_300_250_000));
     }
 

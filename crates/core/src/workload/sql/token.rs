@@ -50,14 +50,10 @@ impl Escapes {
     }
 }
 
-/// A longer text is not looked through by `is_open`.
-pub(crate) const LONG_BYTES: usize = 1 << 20;
-
-/// Whether a text ends inside of a string, a name in quotes or a comment, whichever escapes its session has. A long one
-/// is taken to be open.
+/// Whether a text ends inside of a string, a name in quotes or a comment, whichever escapes its session has.
 pub(crate) fn is_open(text: &[u8]) -> bool {
     let ends_open = |escapes| Tokens::with(text, escapes).last().is_some_and(|(token, _)| token == Token::Open);
-    text.len() > LONG_BYTES || Escapes::ALL.into_iter().all(ends_open)
+    Escapes::ALL.into_iter().all(ends_open)
 }
 
 /// Goes through a statement, whatever bytes it has.

@@ -1,0 +1,180 @@
+//! Where a statement that is read line by line stands: in a string, in a comment, in parentheses. As `Tokens` reads it in a
+//! session with the server's own escapes, but each byte once: a statement may have megabytes.
+
+use super::entry::Entry;
+use crate::workload::sql::token::{Token, Tokens};
+
+use super::text::{has_several, holds_statements};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Plain,
+    /// In quotes of this kind.
+    Quoted(u8),
+    /// Behind a backslash in them.
+    Escaped(u8),
+    Slash,
+    Dash,
+    DoubleDash,
+    Line,
+    /// Behind `/*`: a `!` makes it code.
+    Begun,
+    /// Behind `/*M`.
+    BegunM,
+    Comment,
+    Star,
+    /// Behind a `*` in code.
+    CodeStar,
+}
+
+/// The state behind the bytes that were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Scan {
+    state: State,
+    /// Inside of `/*! ... */`.
+    executable: bool,
+    /// Parentheses that are open.
+    depth: i64,
+}
+
+impl Scan {
+    pub(super) fn read(&mut self, text: &[u8]) {
+        for &byte in text {
+            self.state = self.next(byte);
+        }
+    }
+
+    /// In a string, a name in quotes or a comment.
+    pub(super) fn is_open(self) -> bool {
+        matches!(
+            self.state,
+            State::Quoted(_) | State::Escaped(_) | State::Begun | State::BegunM | State::Comment | State::Star
+        )
+    }
+
+    /// In one of them or in parentheses.
+    pub(super) fn is_unfinished(self) -> bool {
+        self.is_open() || self.depth > 0
+    }
+
+    fn next(&mut self, byte: u8) -> State {
+        match self.state {
+            State::Quoted(quote) if byte == quote => State::Plain,
+            State::Quoted(quote) if byte == b'\\' && quote != b'`' => State::Escaped(quote),
+            State::Quoted(quote) | State::Escaped(quote) => State::Quoted(quote),
+            State::Slash if byte == b'*' => State::Begun,
+            State::Dash if byte == b'-' => State::DoubleDash,
+            // Two dashes begin a comment only before white space or a control character.
+            State::DoubleDash if byte <= b' ' || byte == 0x7f => {
+                if byte == b'\n' {
+                    State::Plain
+                } else {
+                    State::Line
+                }
+            }
+            State::DoubleDash if byte == b'-' => State::DoubleDash,
+            State::Line if byte == b'\n' => State::Plain,
+            State::Line => State::Line,
+            State::Begun if byte == b'M' => State::BegunM,
+            State::Begun | State::BegunM if byte == b'!' => {
+                self.executable = true;
+                State::Plain
+            }
+            State::Star if byte == b'/' => State::Plain,
+            State::Begun | State::BegunM | State::Comment | State::Star => {
+                if byte == b'*' {
+                    State::Star
+                } else {
+                    State::Comment
+                }
+            }
+            State::CodeStar if byte == b'/' => {
+                self.executable = false;
+                State::Plain
+            }
+            State::Plain | State::Slash | State::Dash | State::DoubleDash | State::CodeStar => self.plain(byte),
+        }
+    }
+
+    fn plain(&mut self, byte: u8) -> State {
+        match byte {
+            b'\'' | b'"' | b'`' => State::Quoted(byte),
+            b'#' => State::Line,
+            b'/' => State::Slash,
+            b'-' => State::Dash,
+            b'*' if self.executable => State::CodeStar,
+            b'(' | b')' => {
+                self.depth += if byte == b'(' { 1 } else { -1 };
+                State::Plain
+            }
+            _ => State::Plain,
+        }
+    }
+}
+
+/// Whether a text can be one statement, and no piece of one: what was cut and has others behind it is none.
+pub(super) fn is_sound(entry: &Entry) -> bool {
+    is_statement(entry, true)
+}
+
+/// Whether this is so wherever it was found: the end of what a log was pasted into may stand in a comment of the piece.
+pub(super) fn is_sound_alone(entry: &Entry) -> bool {
+    is_statement(entry, false)
+}
+
+fn is_statement(entry: &Entry, may_comment: bool) -> bool {
+    let sql = &entry.sql[..];
+    let mut depth = 0;
+    for (token, place) in Tokens::new(sql) {
+        let piece = &sql[place.clone()];
+        match (token, piece) {
+            (Token::Open, _) => return false,
+            (Token::Sign, b"(") => depth += 1,
+            (Token::Sign, b")") => depth -= 1,
+            // Outside of a string there is only \N.
+            (Token::Sign, b"\\") if sql.get(place.end) != Some(&b'N') => return false,
+            (Token::Nothing, _) if !may_comment && piece.iter().any(|byte| matches!(byte, b'\'' | b'"' | b'`')) => {
+                return false;
+            }
+            _ => {}
+        }
+        if depth < 0 {
+            return false;
+        }
+    }
+    depth == 0 && (holds_statements(sql) || !has_several(sql))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_reads_as_the_tokens_do(text in "[ab'\"`\\\\#/*! \n\t;()M-]{0,24}") {
+            let mut scan = Scan::default();
+            scan.read(text.as_bytes());
+            let open = Tokens::new(text.as_bytes()).last().is_some_and(|(token, _)| token == Token::Open);
+            prop_assert_eq!(scan.is_open(), open, "{}", text);
+        }
+    }
+
+    #[test]
+    fn a_piece_is_no_statement() {
+        let sound =
+            |sql: &str| is_sound_alone(&Entry { at_us: 0, session: 0, schema: None, anew: false, sql: sql.into() });
+        for sql in
+            ["SELECT ';', (1)", "SELECT \\N", "CREATE PROCEDURE p() BEGIN SELECT 1; SELECT 2; END", "SELECT 1 -- c"]
+        {
+            assert!(sound(sql), "{sql}");
+        }
+        for sql in
+            ["delete from t;\nthat\\'s it')", "SELECT 'a", "delete from t -- ')", "SELECT 1; SELECT 2", "f\\'x\\'"]
+        {
+            assert!(!sound(sql), "{sql}");
+        }
+    }
+}
