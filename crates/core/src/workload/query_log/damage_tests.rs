@@ -210,7 +210,7 @@ fn entries_beside_a_damage_are_read_as_if_there_were_none() {
 
 /// White space, and entries that are no statements.
 fn is_nothing(rest: &str) -> bool {
-    rest.trim().is_empty() || general::is_head(rest.trim_start_matches('\n').as_bytes())
+    rest.trim().is_empty() || general_head::is_head(rest.trim_start_matches('\n').as_bytes())
 }
 
 #[test]
@@ -262,7 +262,8 @@ fn times_that_go_back_and_line_ends_of_windows_are_no_damage() {
 }
 
 /// How somebody may have put a text into a statement.
-const PASTED: [(&str, fn(&str) -> String); 5] = [
+type Paste = fn(&str) -> String;
+const PASTED: [(&str, Paste); 5] = [
     ("doubled", |text| format!("'{}'", text.replace('\'', "''").replace('\\', "\\\\"))),
     ("escaped", |text| format!("'it\\'s\n{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))),
     ("in other quotes", |text| format!("\"{}\"", text.replace('"', "\"\""))),

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use super::entry::Entry;
 use super::scan::{is_sound, is_sound_alone};
-use super::unread::Unread;
+use super::unread::{Notes, Unread};
 
 /// So many entries and bytes wait for the end of a statement.
 const ENTRIES_MAX: usize = 1000;
@@ -60,6 +60,10 @@ pub(super) trait Form: Clone {
     fn may_follow(&self, head: &[Line], passed: bool) -> bool;
     /// What was left out.
     fn unread(&self) -> Unread;
+    /// What it does not tell.
+    fn notes(&self) -> Notes;
+    /// The connections that are over, since this was asked last.
+    fn take_over(&mut self) -> Vec<u64>;
     /// Counts what is left out.
     fn leave_out(&mut self, line: u64, what: &'static str);
 }
@@ -110,6 +114,16 @@ impl<F: Form> Doubt<F> {
     /// What was left out so far.
     pub(super) fn unread(&self) -> Unread {
         self.log.unread()
+    }
+
+    /// What the log does not tell.
+    pub(super) fn notes(&self) -> Notes {
+        self.log.notes()
+    }
+
+    /// The connections that are over, since this was asked last.
+    pub(super) fn take_over(&mut self) -> Vec<u64> {
+        self.log.take_over()
     }
 
     /// Whether a statement is open: what looks like the header of a log is its text.

@@ -1,5 +1,7 @@
 //! What a log tells.
 
+use crate::workload::sql::token::{Token, Tokens};
+
 /// Longer statements do not fit into a packet of the protocol: of them no more is kept than shows it.
 pub const STATEMENT_BYTES_MAX: usize = (1 << 24) - 1024;
 
@@ -21,8 +23,23 @@ pub struct Entry {
     pub schema: Option<String>,
     /// It is the first one after its connection was made or reset, where the log tells it.
     pub anew: bool,
+    /// Its connection has sent a USE since: the schema is the one that this led to, which no log tells.
+    pub moved: bool,
     /// The statement, any bytes.
     pub sql: Vec<u8>,
+}
+
+/// The schema that a USE opens; None of another statement.
+pub fn schema_of_use(sql: &[u8]) -> Option<String> {
+    let mut pieces = Tokens::new(sql).filter(|(token, _)| !matches!(token, Token::Nothing | Token::Semicolon));
+    let word = &sql[pieces.next()?.1];
+    word.eq_ignore_ascii_case(b"USE").then_some(())?;
+    let first = pieces.next()?.1;
+    // A name may have signs that the tokens part.
+    let end = pieces.last().map_or(first.end, |(_, place)| place.end);
+    let name = String::from_utf8_lossy(&sql[first.start..end]).into_owned();
+    let quoted = name.strip_prefix('`').and_then(|name| name.strip_suffix('`'));
+    Some(quoted.map_or_else(|| name.clone(), |name| name.replace("``", "`")))
 }
 
 /// Which log.
@@ -34,4 +51,20 @@ pub enum Format {
     General,
     /// Digests that `flatwater observe` recorded.
     Digests,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_use_is_read_as_a_server_reads_it() {
+        for sql in ["use b", "USE b;", "/* app */ USE\tb /* ' */ ;", "-- x\nUse `b`", "USE`b`# c", "use\n\nb"] {
+            assert_eq!(schema_of_use(sql.as_bytes()).as_deref(), Some("b"), "{sql}");
+        }
+        assert_eq!(schema_of_use(b"USE `a``b c`").as_deref(), Some("a`b c"));
+        for sql in ["", "use", "SELECT b", "'use' b", "/* use b */ SELECT 1"] {
+            assert_eq!(schema_of_use(sql.as_bytes()), None, "{sql}");
+        }
+    }
 }

@@ -7,60 +7,29 @@ use std::collections::{HashMap, HashSet};
 
 use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::{Entry, extend};
+use super::general_head::{Head, is_head, read_head, schema_of, why_no_head};
 use super::scan::Scan;
-use super::time::{digits, read_time};
-use super::unread::Unread;
+use super::text::{has_several, holds_statements};
+use super::unread::{Notes, Unread};
+use crate::workload::sql::effect;
 use crate::workload::sql::token::is_open;
 
-/// A time, a connection's number, with their white space: so long a line's beginning may be.
-const BEGINNING_BYTES_MAX: usize = 48;
-
-/// Commands of the protocol as servers name them (`Command::Info` in MySQL's sources): a line begins an entry only with one
-/// of them, because the lines of a statement may look alike.
-const COMMANDS: [&[u8]; 36] = [
-    b"Sleep",
-    b"Quit",
-    b"Init DB",
-    b"Query",
-    b"Field List",
-    b"Create DB",
-    b"Drop DB",
-    b"Refresh",
-    b"Shutdown",
-    b"Statistics",
-    b"Processlist",
-    b"Connect",
-    b"Kill",
-    b"Debug",
-    b"Ping",
-    b"Time",
-    b"Delayed insert",
-    b"Change user",
-    b"Binlog Dump",
-    b"Table Dump",
-    b"Connect Out",
-    b"Register Slave",
-    b"Register Replica",
-    b"Prepare",
-    b"Execute",
-    b"Long Data",
-    b"Close stmt",
-    b"Reset stmt",
-    b"Set option",
-    b"Fetch",
-    b"Daemon",
-    b"Binlog Dump GTID",
-    b"Reset Connection",
-    b"Bulk_execute",
-    b"clone",
-    b"Error",
-];
+const REFUSED: &str = "an EXECUTE that ran nothing";
 
 /// What is known of the log so far.
 #[derive(Clone, Default)]
 pub(super) struct General {
     now_us: i64,
     schemas: HashMap<u64, String>,
+    /// Connections that sent a USE since.
+    moved: HashSet<u64>,
+    /// Those that sent an EXECUTE last, with its line: what it runs has an entry of its own.
+    executes: HashMap<u64, u64>,
+    /// Those that sent a CALL last.
+    calls: HashSet<u64>,
+    notes: Notes,
+    /// Those that are over.
+    over: Vec<u64>,
     /// Connections that were made or reset, without a statement since.
     anew: HashSet<u64>,
     /// The statement that is being read, and its line.
@@ -76,16 +45,6 @@ pub(super) struct General {
     /// The end of the statement was lost.
     cut: bool,
     unread: Unread,
-}
-
-/// What an entry's first line says.
-struct Head<'a> {
-    at_us: Option<i64>,
-    session: u64,
-    /// Its number stands as servers write it, and a tab behind the command.
-    is_padded: bool,
-    command: &'a [u8],
-    argument: &'a [u8],
 }
 
 impl General {
@@ -115,6 +74,7 @@ impl General {
         self.known.insert(head.session);
         let argument = head.argument.trim_ascii_end();
         self.scan = Scan::default();
+        self.note_programs(head.session, head.command);
         self.is_prepared = matches!(head.command, b"Prepare" | b"Bulk_execute");
         match head.command {
             // A text that is prepared only can have lines that look like entries, too.
@@ -122,7 +82,7 @@ impl General {
                 self.scan.read(head.argument);
                 let (at_us, session) = (self.now_us, head.session);
                 let sql = head.argument.to_vec();
-                self.open = Some(Entry { at_us, session, schema: None, anew: false, sql });
+                self.open = Some(Entry { at_us, session, schema: None, anew: false, moved: false, sql });
             }
             b"Query" | b"Execute" => {
                 self.scan.read(head.argument);
@@ -130,15 +90,18 @@ impl General {
                 let mut sql = Vec::new();
                 extend(&mut sql, head.argument);
                 let anew = self.anew.remove(&head.session);
-                self.open = Some(Entry { at_us: self.now_us, session: head.session, schema, anew, sql });
+                let (at_us, moved) = (self.now_us, self.moved.contains(&head.session));
+                self.open = Some(Entry { at_us, session: head.session, schema, anew, moved, sql });
             }
             b"Init DB" => {
+                self.moved.remove(&head.session);
                 self.schemas.insert(head.session, String::from_utf8_lossy(argument).into_owned());
             }
             // Both have a schema, or none. What the session had before is gone.
             b"Connect" | b"Change user" => {
                 self.anew.insert(head.session);
                 self.schemas.remove(&head.session);
+                self.moved.remove(&head.session);
                 if let Some(schema) = schema_of(argument) {
                     self.schemas.insert(head.session, schema);
                 }
@@ -149,6 +112,8 @@ impl General {
             b"Quit" => {
                 self.anew.remove(&head.session);
                 self.schemas.remove(&head.session);
+                self.moved.remove(&head.session);
+                self.over.push(head.session);
             }
             _ => {}
         }
@@ -169,7 +134,11 @@ impl General {
         if inside && self.open.is_none() {
             self.unread.add(self.last_at, "it has no end");
         }
-        self.finish()
+        let last = self.finish();
+        for line in std::mem::take(&mut self.executes).into_values() {
+            self.unread.add(line, REFUSED);
+        }
+        last
     }
 
     fn is_inside_quotes(&self) -> bool {
@@ -189,8 +158,26 @@ impl General {
         while entry.sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
             entry.sql.pop();
         }
-        if let Some(schema) = used(&entry.sql).filter(|_| !self.is_prepared) {
-            self.schemas.insert(entry.session, schema);
+        let verb = if self.is_prepared { String::new() } else { effect::verb(&entry.sql) };
+        match verb.as_str() {
+            "CALL" => {
+                self.calls.insert(entry.session);
+            }
+            "USE" => {
+                self.moved.insert(entry.session);
+            }
+            // The server logs what an EXECUTE runs, with its values, and the text of a PREPARE may be left out.
+            "PREPARE" | "DEALLOCATE" => return None,
+            "EXECUTE" => {
+                self.executes.insert(entry.session, self.open_at);
+                return None;
+            }
+            _ => {}
+        }
+        // The server refused it as a whole, or ran all of them, which this log does not tell.
+        if !self.is_prepared && has_several(&entry.sql) && !holds_statements(&entry.sql) {
+            self.unread.add(self.open_at, "it has several statements");
+            return None;
         }
         (!entry.sql.is_empty() && !self.is_prepared).then_some(entry)
     }
@@ -249,76 +236,38 @@ impl Form for General {
         self.unread
     }
 
+    fn notes(&self) -> Notes {
+        self.notes
+    }
+
+    fn take_over(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.over)
+    }
+
     fn leave_out(&mut self, line: u64, what: &'static str) {
         self.unread.add(line, what);
     }
 }
 
 impl General {
+    /// An entry of a connection begins: what one before it has led to.
+    fn note_programs(&mut self, session: u64, command: &[u8]) {
+        match command {
+            b"Execute" => {
+                self.executes.remove(&session);
+                self.notes.calls |= self.calls.contains(&session);
+            }
+            b"Query" | b"Quit" | b"Connect" | b"Change user" => {
+                self.calls.remove(&session);
+                if let Some(line) = self.executes.remove(&session) {
+                    self.unread.add(line, REFUSED);
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn knows(&self, head: &Head) -> bool {
         self.known.contains(&head.session) || head.command == b"Connect"
     }
-}
-
-/// Whether a line looks like the first one of an entry.
-pub(super) fn is_head(line: &[u8]) -> bool {
-    read_head(line).is_some()
-}
-
-/// `user@host on schema using Socket`, or `user@host as account on schema` (a change of the user).
-fn schema_of(argument: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(argument);
-    let behind = text.split_once(" on ")?.1;
-    let schema = behind.split(" using ").next()?.trim();
-    (!schema.is_empty()).then(|| schema.to_owned())
-}
-
-/// The schema of a `USE`.
-fn used(sql: &[u8]) -> Option<String> {
-    let (verb, schema) = sql.split_at_checked(4)?;
-    verb.eq_ignore_ascii_case(b"use ").then(|| String::from_utf8_lossy(schema).trim().trim_matches('`').to_owned())
-}
-
-/// What of a line cannot be read that has the form of an entry's first one; None of a line of a statement.
-fn why_no_head(line: &[u8]) -> Option<&'static str> {
-    if line.first() == Some(&0) {
-        return Some("zero bytes");
-    }
-    let is_time = |time: &[u8]| read_time(time).is_some_and(|(_, _, length)| length == time.len());
-    let begins_with_id = |rest: &[u8]| rest.first().is_some_and(u8::is_ascii_digit);
-    let tab = line.iter().take(BEGINNING_BYTES_MAX).position(|byte| matches!(byte, b'\t' | b'\r' | b'\n'))?;
-    let (time, rest) = (&line[..tab], line[tab..].trim_ascii_start());
-    // `7 Query` and a tab, or the end of the line.
-    let named = COMMANDS.iter().find_map(|command| {
-        let at = rest.iter().take(BEGINNING_BYTES_MAX).position(|byte| *byte == b' ')?;
-        let behind = rest[at + 1..].strip_prefix(*command)?;
-        matches!(behind.first(), None | Some(b'\t' | b'\r' | b'\n')).then_some(&rest[..at])
-    });
-    match named {
-        _ if time.is_empty() && !line.starts_with(b"\t\t") => None,
-        Some(id) if digits(id).is_none() => Some("the connection's number"),
-        Some(_) => Some("the time of an entry"),
-        // No line of a statement begins with a time, a tab and a number.
-        None if is_time(time) && (rest.is_empty() || begins_with_id(rest)) => Some("the command of an entry"),
-        None => None,
-    }
-}
-
-fn read_head(line: &[u8]) -> Option<Head<'_>> {
-    let (at_us, rest) = match read_time(line) {
-        Some((at_us, _, length)) => (Some(at_us), &line[length..]),
-        None if line.starts_with(b"\t\t") => (None, line),
-        None => return None,
-    };
-    let padded = rest.trim_ascii_start();
-    let blanks = rest.iter().rev().skip(padded.len()).take_while(|byte| **byte == b' ').count();
-    let rest = padded;
-    let place = rest.iter().position(|byte| !byte.is_ascii_digit())?;
-    let session = digits(&rest[..place])?.unsigned_abs();
-    let rest = rest[place..].strip_prefix(b" ")?;
-    let end = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n')).unwrap_or(rest.len());
-    let command = rest[..end].trim_ascii();
-    let argument = rest.get(end + 1..).unwrap_or_default();
-    let is_padded = blanks + place >= 5 && rest.get(end) == Some(&b'\t');
-    COMMANDS.contains(&command).then_some(Head { at_us, session, is_padded, command, argument })
 }

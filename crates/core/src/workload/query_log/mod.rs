@@ -8,6 +8,7 @@ mod digests;
 mod doubt;
 mod entry;
 mod general;
+mod general_head;
 mod reader;
 mod scan;
 mod slow;
@@ -17,6 +18,6 @@ mod time;
 mod unread;
 
 pub use digests::{Amount, Forms, Sendable, Why, is_head as is_digests};
-pub use entry::{Entry, Format, STATEMENT_BYTES_MAX};
+pub use entry::{Entry, Format, STATEMENT_BYTES_MAX, schema_of_use};
 pub use reader::{Reader, Tally};
-pub use unread::Unread;
+pub use unread::{Notes, Unread};

@@ -6,10 +6,11 @@ use std::io::BufRead;
 use super::digests::{self, Digests, Forms};
 use super::doubt::Doubt;
 use super::entry::{Entry, Format};
-use super::general::{self, General};
+use super::general::General;
+use super::general_head;
 use super::slow::Slow;
 use super::slow_head;
-use super::unread::Unread;
+use super::unread::{Notes, Unread};
 
 /// Longer lines are read in pieces: a log may have no line end in gigabytes.
 const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -26,6 +27,8 @@ pub struct Tally {
     pub statements: u64,
     /// What was left out.
     pub unread: Unread,
+    /// What the log does not tell.
+    pub notes: Notes,
 }
 
 enum Lines {
@@ -72,7 +75,21 @@ impl<R: BufRead> Reader<R> {
             Lines::General(general) => general.unread(),
             Lines::Digests(digests) => digests.unread,
         };
-        Tally { unread: self.unread.with(of_lines), ..self.tally }
+        let notes = match &self.lines {
+            Lines::Slow(slow) => slow.notes(),
+            Lines::General(general) => general.notes(),
+            Lines::Unknown | Lines::Digests(_) => Notes::default(),
+        };
+        Tally { unread: self.unread.with(of_lines), notes, ..self.tally }
+    }
+
+    /// The recorded connections that are over, as far as the log tells it, since this was asked last.
+    pub fn take_over(&mut self) -> Vec<u64> {
+        match &mut self.lines {
+            Lines::Slow(slow) => slow.take_over(),
+            Lines::General(general) => general.take_over(),
+            Lines::Unknown | Lines::Digests(_) => Vec::new(),
+        }
     }
 
     /// Which log it is; None before a line has told.
@@ -193,7 +210,7 @@ impl<R: BufRead> Reader<R> {
         }
         if slow_head::is_head(line) {
             self.lines = Lines::Slow(Box::default());
-        } else if general::is_head(line) {
+        } else if general_head::is_head(line) {
             self.lines = Lines::General(Box::default());
         } else if self.tally.lines >= GUESS_LINES || self.bytes >= GUESS_BYTES {
             return Err(unknown());
@@ -225,7 +242,7 @@ impl<R: BufRead> Reader<R> {
 
 /// Whether an entry begins here, of whichever log, or a log.
 fn is_beginning(line: &[u8]) -> bool {
-    slow_head::is_head(line) || general::is_head(line) || is_header(line)
+    slow_head::is_head(line) || general_head::is_head(line) || is_header(line)
 }
 
 fn unknown() -> String {

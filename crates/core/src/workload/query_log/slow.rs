@@ -13,12 +13,15 @@
 //! session or with a part of another one. Its neighbours end and begin where a server ends and begins them: a server
 //! writes `;` and a line end behind each statement.
 
+use std::collections::HashMap;
+
 use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::Entry;
 use super::slow_head::{fields, is_command, is_field, is_head, read_logged, read_set, step_of, time_of};
 use super::text::{Text, has_several, holds_statements, is_whole};
 use super::time::{digits, read_seconds};
-use super::unread::Unread;
+use super::unread::{Notes, Unread};
+use crate::workload::sql::effect;
 
 /// What the lines of the present entry said.
 #[derive(Clone, Default)]
@@ -34,6 +37,17 @@ pub(super) struct Slow {
     timestamp_us: Option<i64>,
     /// An entry of the log had a SET timestamp: each has one.
     is_stamped: bool,
+    /// The users of connections whose number the log does not tell, and whether it told that of the entry.
+    users: HashMap<Vec<u8>, u64>,
+    is_numbered: bool,
+    has_numbers: bool,
+    /// The entry is of a stored program, whose CALL has one of its own.
+    is_of_program: bool,
+    /// A field that only Percona Server has.
+    last_errno: bool,
+    notes: Notes,
+    /// Connections that are over.
+    over: Vec<u64>,
     /// Fields that only MariaDB has, and newer MariaDB.
     qc_hit: bool,
     bytes_sent: bool,
@@ -165,6 +179,11 @@ impl Slow {
         if lacks_stamp && (self.is_stamped || (has_several(&sql) && !holds_statements(&sql))) {
             broken = broken.or(Some((self.begun_at, "the head of an entry")));
         }
+        // One log has the numbers of all of its connections.
+        if self.begun && !self.is_numbered && self.has_numbers && !sql.is_empty() {
+            broken = broken.or(Some((self.begun_at, "the connection's number")));
+        }
+        self.has_numbers |= self.is_numbered;
         while sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
             sql.pop();
         }
@@ -184,16 +203,22 @@ impl Slow {
             Some(told) => (!told.is_empty()).then_some(told),
             None => self.used.clone(),
         };
+        self.is_of_program &= whole;
         let (session, query_us) = (self.session, std::mem::take(&mut self.query_us));
         (self.begun, self.begun_at, self.in_head) = (false, 0, false);
-        let told_us = told_us.filter(|_| whole)?;
+        let told_us = told_us.filter(|_| whole && !std::mem::take(&mut self.is_of_program))?;
+        self.notes.nameless |= !self.is_numbered;
+        self.notes.calls |= self.last_errno && effect::verb(&sql) == "CALL";
         let at_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
-        Some(Entry { at_us, session, schema, anew: false, sql })
+        Some(Entry { at_us, session, schema, anew: false, moved: false, sql })
     }
 
     fn head(&mut self, line: &[u8], number: u64) {
         if is_command(line) {
             self.is_command = true;
+            if line.trim_ascii_end().ends_with(b": Quit;") {
+                self.over.push(self.session);
+            }
             return;
         }
         let rest = line.strip_prefix(b"# ").unwrap_or_default();
@@ -208,10 +233,29 @@ impl Slow {
             }
             return;
         }
-        self.begun |= rest.starts_with(b"User@Host: ");
+        if let Some(user) = rest.strip_prefix(b"User@Host: ") {
+            self.begun = true;
+            self.is_numbered = false;
+            // Without a number of the connection: one for each user and host.
+            let Some(end) = user.iter().rposition(|byte| *byte == b']') else {
+                self.broken.get_or_insert((number, "the user"));
+                return;
+            };
+            let user = &user[..end];
+            let next = self.users.len() as u64;
+            self.session = *self.users.entry(user.to_vec()).or_insert(next);
+        }
+        self.is_of_program |= rest.starts_with(b"Stored_routine:") || rest.starts_with(b"Stored routine:");
         for (name, value) in fields(rest) {
             let read = match name {
-                b"Id" | b"Thread_id" => digits(value).map(|id| self.session = id.unsigned_abs()).is_some(),
+                b"Id" | b"Thread_id" => {
+                    self.is_numbered = true;
+                    digits(value).map(|id| self.session = id.unsigned_abs()).is_some()
+                }
+                b"Last_errno" => {
+                    self.last_errno = true;
+                    true
+                }
                 b"Query_time" => read_seconds(value).map(|us| self.query_us = us).is_some(),
                 b"Schema" => {
                     self.schema = Some(String::from_utf8_lossy(value).into_owned());
@@ -309,7 +353,7 @@ impl Form for Slow {
     /// A server ends each statement, and writes the SET timestamp last of all that stands before it.
     fn is_place(&self, _: &[u8]) -> bool {
         let is_in_head = self.text.sql.is_empty() && self.timestamp_us.is_none() && !self.is_warned;
-        is_in_head || self.is_command || self.is_closed()
+        is_in_head || self.is_command || !self.text.held.is_empty() || self.text.is_closed()
     }
 
     fn is_closed(&self) -> bool {
@@ -326,6 +370,14 @@ impl Form for Slow {
 
     fn unread(&self) -> Unread {
         self.unread
+    }
+
+    fn notes(&self) -> Notes {
+        self.notes
+    }
+
+    fn take_over(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.over)
     }
 
     fn leave_out(&mut self, line: u64, what: &'static str) {

@@ -9,6 +9,15 @@ pub struct Unread {
     pub first: Option<(u64, &'static str)>,
 }
 
+/// What a log does not tell, and a replay can only guess.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Which connection sent a statement.
+    pub nameless: bool,
+    /// Which statements are of a stored program that a CALL runs.
+    pub calls: bool,
+}
+
 impl Unread {
     /// Counts one.
     pub(super) fn add(&mut self, line: u64, what: &'static str) {

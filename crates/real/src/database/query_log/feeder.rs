@@ -1,5 +1,6 @@
-//! Reads the log ahead of the sessions.
+//! Reads the log ahead of the sessions, and gives each recorded connection one of them.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
 
@@ -21,16 +22,19 @@ impl<'a> Feeder<'a> {
 
     /// Reads to the log's end, or the run's.
     pub(super) fn feed(mut self) {
-        let queues = if self.job.shared { 1 } else { u64::from(self.job.connections) };
+        let mut seats = Seats::new(if self.job.shared { 1 } else { self.job.connections as usize });
         loop {
             let next = self.reader.next_entry();
-            self.job.note_unread(self.reader.tally().unread);
+            let tally = self.reader.tally();
+            self.job.note_told(tally.unread, tally.notes);
             match next {
                 Ok(Some(entry)) => {
-                    // Servers number their connections one by one, so that neighbours go to different sessions.
-                    let queue = (entry.session % queues) as usize;
+                    let queue = if self.job.shared { 0 } else { seats.seat(entry.session) };
                     if !self.job.queues.add(queue, entry, || self.job.crew.stopping()) {
                         break;
+                    }
+                    for connection in self.reader.take_over() {
+                        seats.leave(connection);
                     }
                 }
                 Ok(None) => break,
@@ -42,5 +46,55 @@ impl<'a> Feeder<'a> {
             }
         }
         self.job.queues.end();
+    }
+}
+
+/// Which recorded connection has which session.
+struct Seats {
+    of: HashMap<u64, usize>,
+    /// Of each session: the recorded connections that are open, and when one was used last, in statements.
+    seats: Vec<(usize, u64)>,
+    statements: u64,
+}
+
+impl Seats {
+    fn new(sessions: usize) -> Self {
+        Self { of: HashMap::new(), seats: vec![(0, 0); sessions], statements: 0 }
+    }
+
+    /// The session of a recorded connection. A new one gets one of those with the fewest, and of them that which was not
+    /// used for longest: where a log tells no ends, a connection that is silent may be over.
+    fn seat(&mut self, connection: u64) -> usize {
+        self.statements += 1;
+        let seat = *self.of.entry(connection).or_insert_with(|| {
+            let free = (0..self.seats.len()).min_by_key(|seat| self.seats[*seat]).unwrap_or(0);
+            self.seats[free].0 += 1;
+            free
+        });
+        self.seats[seat].1 = self.statements;
+        seat
+    }
+
+    fn leave(&mut self, connection: u64) {
+        if let Some(seat) = self.of.remove(&connection) {
+            self.seats[seat].0 -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_connections_share_a_session_only_where_there_are_more_of_them() {
+        let mut seats = Seats::new(3);
+        // By their remainder, 7, 10 and 13 would share one.
+        assert_eq!([7, 10, 13].map(|connection| seats.seat(connection)), [0, 1, 2]);
+        assert_eq!([10, 7, 13].map(|connection| seats.seat(connection)), [1, 0, 2]);
+        seats.leave(7);
+        assert_eq!([16, 10, 13, 16].map(|connection| seats.seat(connection)), [0, 1, 2, 0]);
+        assert_eq!([19, 10].map(|connection| seats.seat(connection)), [1, 1], "the one that was silent for longest");
+        seats.leave(99);
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use flatwater_core::workload::query_log::{Entry, Unread};
+use flatwater_core::workload::query_log::{Entry, Notes, Unread};
 use flatwater_core::workload::sql::effect;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -64,6 +64,8 @@ pub(super) struct Job {
     pub(super) reached_us: AtomicU64,
     /// What of the log was left out so far.
     pub(super) unread: Mutex<Unread>,
+    /// What it does not tell.
+    pub(super) notes: Mutex<Notes>,
     pub(super) crew: Arc<Crew>,
 }
 
@@ -74,7 +76,8 @@ impl Job {
     }
 
     /// What of the log was left out so far.
-    pub(super) fn note_unread(&self, unread: Unread) {
+    pub(super) fn note_told(&self, unread: Unread, notes: Notes) {
+        *self.notes.lock().expect("nothing panics under it") = notes;
         if unread.count > 0 {
             *self.unread.lock().expect("nothing panics under it") = unread;
         }
@@ -83,7 +86,7 @@ impl Job {
     /// Tells what of the log was not replayed: of a run that ended before it (`early`), and what cannot be read.
     pub(super) fn tell_end(&self, early: bool) {
         let left = if early { self.left() } else { None };
-        let told: Vec<String> = left.into_iter().chain(self.unread()).collect();
+        let told: Vec<String> = left.into_iter().chain(self.unread()).chain(self.guesses()).collect();
         if !told.is_empty() {
             self.crew.warn(&told.join("; "));
         }
@@ -99,6 +102,21 @@ impl Job {
             "the run ended before the log: the last {left} of its {length} were not replayed (workload.duration_s)"
         );
         (left_us > 0).then_some(text)
+    }
+
+    fn guesses(&self) -> Vec<String> {
+        let Notes { nameless, calls } = *self.notes.lock().expect("nothing panics under it");
+        let log = self.spec.log.display();
+        let nameless = nameless.then(|| {
+            format!(
+                "{log} does not tell which connection sent a statement: each user and host had one session, and \
+                 transactions of its connections are mixed (a general log tells it)"
+            )
+        });
+        let calls = calls.then(|| {
+            format!("{log} may have the statements of stored programs besides their CALL: those were run twice")
+        });
+        nameless.into_iter().chain(calls).collect()
     }
 
     fn unread(&self) -> Option<String> {

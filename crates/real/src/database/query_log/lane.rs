@@ -1,6 +1,8 @@
 //! One session of a replay: the statements of its recorded connections, one after the other.
 
-use flatwater_core::workload::query_log::{Entry, STATEMENT_BYTES_MAX};
+use std::collections::HashMap;
+
+use flatwater_core::workload::query_log::{Entry, STATEMENT_BYTES_MAX, schema_of_use};
 use flatwater_core::workload::sql::effect;
 
 use super::job::{Counter, Job, KINDS, kind_of};
@@ -27,13 +29,24 @@ pub(super) struct Lane<'a> {
     moved: bool,
     /// The recorded connections whose statements this connection has sent, without those that are over.
     of: Vec<u64>,
+    /// The schemas that the USE of recorded connections led to.
+    led: HashMap<u64, Option<String>>,
     begun_ns: u64,
 }
 
 impl<'a> Lane<'a> {
     /// Runs a session to the end of the log.
     pub(super) fn run(job: &'a Job, lane: usize) {
-        let mut own = Self { job, lane, connection: None, schema: None, moved: false, of: Vec::new(), begun_ns: 0 };
+        let mut own = Self {
+            job,
+            lane,
+            connection: None,
+            schema: None,
+            moved: false,
+            of: Vec::new(),
+            led: HashMap::new(),
+            begun_ns: 0,
+        };
         // A failure ends the run before it begins.
         if let Err(error) = own.connect() {
             job.crew.fail(Error::Workload(format!(
@@ -106,7 +119,7 @@ impl<'a> Lane<'a> {
         // Nobody knows the connections of digests.
         let has_state = !self.job.shared && self.has_state_of_others(entry);
         // No statement closes a schema.
-        let has_schema = self.moved && entry.schema.is_none() && self.login().schema.is_none();
+        let has_schema = self.moved && self.schema_of(entry).is_none();
         if self.connection.is_none() || !(has_state || has_schema) {
             return true;
         }
@@ -194,23 +207,32 @@ impl<'a> Lane<'a> {
         false
     }
 
+    /// The schema of a statement: where its connection has sent a USE, the one that this led to.
+    fn schema_of(&self, entry: &Entry) -> Option<String> {
+        let led = self.led.get(&entry.session).filter(|_| entry.moved).and_then(Option::as_ref);
+        led.or(entry.schema.as_ref()).or(self.login().schema.as_ref()).cloned()
+    }
+
     fn execute(&mut self, entry: &Entry) -> Result<(), SqlError> {
-        let schema = entry.schema.as_ref().or(self.login().schema.as_ref());
+        let schema = self.schema_of(entry);
         let Some(connection) = &mut self.connection else { return Err(SqlError::Abandoned) };
         if entry.sql.len() > STATEMENT_BYTES_MAX {
             return Err(SqlError::Server { code: 1153, message: "the statement is longer than 16 MiB".into() });
         }
-        if schema.is_some() && schema != self.schema.as_ref() {
+        if schema.is_some() && schema != self.schema {
             // In the wrong schema nothing is run.
             (self.schema, self.moved) = (None, true);
-            connection.query(&format!("USE {}", quoted(schema.map_or("", String::as_str))))?;
-            self.schema = schema.cloned();
+            connection.query(&format!("USE {}", quoted(schema.as_deref().unwrap_or_default())))?;
+            self.schema.clone_from(&schema);
         }
         connection.queue_query(&entry.sql);
         let reply = connection.reply();
         self.count(Counter::Queries, 1);
-        if effect::verb(&entry.sql) == "USE" {
+        if let Some(opened) = schema_of_use(&entry.sql) {
             (self.schema, self.moved) = (None, true);
+            // One that failed leaves the schema as it was.
+            let led = if reply.is_ok() { Some(opened) } else { schema };
+            self.led.insert(entry.session, led);
         }
         reply.map(drop)
     }

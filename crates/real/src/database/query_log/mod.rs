@@ -71,6 +71,7 @@ pub fn start(replay: Replay, crew: Arc<Crew>) -> Result<Run, Error> {
         length_us: told.length_us,
         reached_us: AtomicU64::new(0),
         unread: Mutex::default(),
+        notes: Mutex::default(),
         crew: crew_of_all,
     });
     let feeding = job.clone();

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     fn entry(at_us: i64) -> Entry {
-        Entry { at_us, session: 1, schema: None, anew: false, sql: b"SELECT 1".to_vec() }
+        Entry { at_us, session: 1, schema: None, anew: false, moved: false, sql: b"SELECT 1".to_vec() }
     }
 
     #[test]

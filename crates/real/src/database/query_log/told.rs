@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
-use flatwater_core::workload::query_log::{Entry, Format, Forms, Reader, Sendable, Unread, is_digests};
+use flatwater_core::workload::query_log::{Entry, Format, Forms, Reader, Sendable, Unread, is_digests, schema_of_use};
 
 /// A log may have any size: so many of its first statements are looked at, and so much of its end. More of the end where
 /// less has no statement.
@@ -70,6 +70,10 @@ struct Seen {
 impl Seen {
     fn add(&mut self, entry: Entry) {
         self.last_us = self.last_us.max(Some(entry.at_us));
+        // A USE beside another schema may have failed.
+        if entry.schema.is_none() {
+            self.schemas.extend(schema_of_use(&entry.sql).filter(|schema| is_of_users(schema)));
+        }
         self.schemas.extend(entry.schema.filter(|schema| is_of_users(schema)));
     }
 
