@@ -15,11 +15,22 @@ pub(super) const TOO_MANY_CONNECTIONS: u16 = 1040;
 /// ER_TOO_MANY_USER_CONNECTIONS.
 pub(super) const TOO_MANY_USER_CONNECTIONS: u16 = 1203;
 
+/// ER_DBACCESS_DENIED_ERROR.
+const SCHEMA_DENIED: u16 = 1044;
+/// ER_USER_LIMIT_REACHED.
+const USED_UP: u16 = 1226;
+
 /// The error with what to do about it, where that is known.
 pub(super) fn with_hint(error: &SqlError) -> String {
     let hint = match error {
         SqlError::Server { code: TOO_MANY_CONNECTIONS | TOO_MANY_USER_CONNECTIONS, .. } => {
             " (hint: fewer workload.connections, or a larger max_connections of the server)"
+        }
+        SqlError::Server { code: SCHEMA_DENIED, .. } => {
+            " (hint: GRANT the account a right to that schema, or name another one: database.schema_name)"
+        }
+        SqlError::Server { code: USED_UP, .. } => {
+            " (hint: the account has used up what it may in an hour: ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0, or wait)"
         }
         _ => "",
     };

@@ -8,11 +8,11 @@ use std::collections::{HashMap, HashSet};
 use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::{Entry, extend};
 use super::general_head::{Head, is_head, read_head, schema_of, why_no_head};
-use super::scan::Scan;
+use super::scan::{Scan, escapes_of};
 use super::text::{has_several, holds_statements};
 use super::unread::{Notes, Unread};
 use crate::workload::sql::effect;
-use crate::workload::sql::token::is_open;
+use crate::workload::sql::token::{Escapes, is_open};
 
 const REFUSED: &str = "an EXECUTE that ran nothing";
 
@@ -21,6 +21,8 @@ const REFUSED: &str = "an EXECUTE that ran nothing";
 pub(super) struct General {
     now_us: i64,
     schemas: HashMap<u64, String>,
+    /// Those that set it.
+    escapes: HashMap<u64, Escapes>,
     /// Connections that sent a USE since.
     moved: HashSet<u64>,
     /// Those that sent an EXECUTE last, with its line: what it runs has an entry of its own.
@@ -73,7 +75,7 @@ impl General {
         self.now_us = head.at_us.unwrap_or(self.now_us);
         self.known.insert(head.session);
         let argument = head.argument.trim_ascii_end();
-        self.scan = Scan::default();
+        self.scan = Scan::with(self.escapes.get(&head.session).copied());
         self.note_programs(head.session, head.command);
         self.is_prepared = matches!(head.command, b"Prepare" | b"Bulk_execute");
         match head.command {
@@ -100,6 +102,7 @@ impl General {
             // Both have a schema, or none. What the session had before is gone.
             b"Connect" | b"Change user" => {
                 self.anew.insert(head.session);
+                self.escapes.remove(&head.session);
                 self.schemas.remove(&head.session);
                 self.moved.remove(&head.session);
                 if let Some(schema) = schema_of(argument) {
@@ -162,6 +165,9 @@ impl General {
         match verb.as_str() {
             "CALL" => {
                 self.calls.insert(entry.session);
+            }
+            "SET" => {
+                self.escapes.extend(escapes_of(&entry.sql).map(|escapes| (entry.session, escapes)));
             }
             "USE" => {
                 self.moved.insert(entry.session);

@@ -224,6 +224,17 @@ fn a_warning_of_mariadb_may_have_any_lines() {
 }
 
 #[test]
+fn a_session_says_which_escapes_it_has() {
+    let slow = |sql: &str| format!("# User@Host: a[a] @ h []  Id: 5\n# Query_time: 0\nSET timestamp=9;\n{sql};\n");
+    let general = |sql: &str| format!("261126 11:00:01\t     3 Query\t{sql}\n");
+    let sent = ["set sql_mode='NO_BACKSLASH_ESCAPES'", "SELECT 'C:\\'", "SELECT 'last one'", "SELECT 'D:\\'"];
+    for log in [sent.map(slow).concat(), sent.map(general).concat()] {
+        let found: Vec<_> = texts(log.as_bytes()).into_iter().map(|one| one.3).collect();
+        assert_eq!(found, sent);
+    }
+}
+
+#[test]
 fn what_clients_sent_is_no_line_of_a_head() {
     let log = "# User@Host: a[a] @ h []  Id: 5\n# Query_time: 0\nuse a;\nSET timestamp=9;\nuse b;\n\
         # User@Host: a[a] @ h []  Id: 5\n# Query_time: 0\nSET timestamp=9;\n# User@Host: of the statement\nSELECT 1;\n\

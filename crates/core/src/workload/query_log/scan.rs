@@ -2,9 +2,13 @@
 //! session with the server's own escapes, but each byte once: a statement may have megabytes.
 
 use super::entry::Entry;
-use crate::workload::sql::token::{Token, Tokens};
+use crate::workload::sql::effect;
+use crate::workload::sql::token::{Escapes, Token, Tokens};
 
 use super::text::{has_several, holds_statements};
+
+/// A longer SET is of values.
+const SET_BYTES_MAX: usize = 4096;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
@@ -31,6 +35,7 @@ enum State {
 /// The state behind the bytes that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scan {
+    escapes: Option<Escapes>,
     state: State,
     /// Inside of `/*! ... */`.
     executable: bool,
@@ -39,6 +44,11 @@ pub(super) struct Scan {
 }
 
 impl Scan {
+    /// In a session of which the log tells its escapes; None: the server's own.
+    pub(super) fn with(escapes: Option<Escapes>) -> Self {
+        Self { escapes, ..Self::default() }
+    }
+
     pub(super) fn read(&mut self, text: &[u8]) {
         for &byte in text {
             self.state = self.next(byte);
@@ -61,7 +71,9 @@ impl Scan {
     fn next(&mut self, byte: u8) -> State {
         match self.state {
             State::Quoted(quote) if byte == quote => State::Plain,
-            State::Quoted(quote) if byte == b'\\' && quote != b'`' => State::Escaped(quote),
+            State::Quoted(quote) if byte == b'\\' && self.escapes.unwrap_or(Escapes::Strings).hold_in(quote) => {
+                State::Escaped(quote)
+            }
             State::Quoted(quote) | State::Escaped(quote) => State::Quoted(quote),
             State::Slash if byte == b'*' => State::Begun,
             State::Dash if byte == b'-' => State::DoubleDash,
@@ -111,6 +123,18 @@ impl Scan {
             _ => State::Plain,
         }
     }
+}
+
+/// The escapes of a session behind a SET of its sql_mode; None of another statement.
+pub(super) fn escapes_of(sql: &[u8]) -> Option<Escapes> {
+    let is_short = sql.len() < SET_BYTES_MAX;
+    let text = if is_short { String::from_utf8_lossy(sql).to_ascii_uppercase() } else { String::new() };
+    let value = text.split_once("SQL_MODE").filter(|_| effect::verb(sql) == "SET")?.1;
+    Some(match () {
+        () if value.contains("NO_BACKSLASH_ESCAPES") => Escapes::Nowhere,
+        () if value.contains("ANSI") => Escapes::Apostrophes,
+        () => Escapes::Strings,
+    })
 }
 
 /// Whether a text can be one statement, and no piece of one: what was cut and has others behind it is none.

@@ -17,11 +17,13 @@ use std::collections::HashMap;
 
 use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::Entry;
+use super::scan::escapes_of;
 use super::slow_head::{fields, is_command, is_field, is_head, read_logged, read_set, step_of, time_of};
 use super::text::{Text, has_several, holds_statements, is_whole};
 use super::time::{digits, read_seconds};
 use super::unread::{Notes, Unread};
 use crate::workload::sql::effect;
+use crate::workload::sql::token::Escapes;
 
 /// What the lines of the present entry said.
 #[derive(Clone, Default)]
@@ -41,6 +43,8 @@ pub(super) struct Slow {
     users: HashMap<Vec<u8>, u64>,
     is_numbered: bool,
     has_numbers: bool,
+    /// Of the connections that set it.
+    escapes: HashMap<u64, Escapes>,
     /// The entry is of a stored program, whose CALL has one of its own.
     is_of_program: bool,
     /// A field that only Percona Server has.
@@ -207,6 +211,7 @@ impl Slow {
         let (session, query_us) = (self.session, std::mem::take(&mut self.query_us));
         (self.begun, self.begun_at, self.in_head) = (false, 0, false);
         let told_us = told_us.filter(|_| whole && !std::mem::take(&mut self.is_of_program))?;
+        self.escapes.extend(escapes_of(&sql).map(|escapes| (session, escapes)));
         self.notes.nameless |= !self.is_numbered;
         self.notes.calls |= self.last_errno && effect::verb(&sql) == "CALL";
         let at_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
@@ -314,6 +319,9 @@ impl Slow {
         } else if self.timestamp_us.is_none() && line.len() > text.len() && read_set(text).is_some() {
             // Servers write it first of all: what stands before it is what is left of a head.
             self.broken.get_or_insert((self.begun_at, "the head of an entry"));
+        }
+        if self.in_head && self.text.sql.is_empty() {
+            self.text.begin(self.escapes.get(&self.session).copied());
         }
         self.in_head = false;
         self.text.push(line, number);

@@ -3,7 +3,7 @@
 use super::entry::extend;
 use super::scan::Scan;
 use crate::workload::sql::effect;
-use crate::workload::sql::token::{Token, Tokens, is_open};
+use crate::workload::sql::token::{Escapes, Token, Tokens, is_open};
 
 /// What was read of a statement.
 #[derive(Clone, Default)]
@@ -22,6 +22,11 @@ pub(super) struct Text {
 }
 
 impl Text {
+    /// Begins, in a session with these escapes.
+    pub(super) fn begin(&mut self, escapes: Option<Escapes>) {
+        self.scan = Scan::with(escapes);
+    }
+
     /// Adds a line.
     pub(super) fn push(&mut self, line: &[u8], number: u64) {
         self.more(line);

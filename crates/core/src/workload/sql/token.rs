@@ -41,7 +41,7 @@ impl Escapes {
     /// Each of them.
     pub const ALL: [Self; 3] = [Self::Strings, Self::Apostrophes, Self::Nowhere];
 
-    fn hold_in(self, quote: u8) -> bool {
+    pub(crate) fn hold_in(self, quote: u8) -> bool {
         match quote {
             b'\'' => self != Self::Nowhere,
             b'"' => self == Self::Strings,
