@@ -141,10 +141,19 @@ def test_its_schema_is_the_one_that_it_names(log: Path, text: str, database: Map
     assert cell(log, {"allow_writes": True}, database).schema_name == schema
 
 
+def test_a_replay_is_no_longer_than_its_log(log: Path) -> None:
+    log.write_text(NAMED + OTHER.format("shop").replace("13:15:01", "13:15:30"))
+    assert not problems(log, {"warmup_s": 29})
+    assert "lasts 30 s" in problems(log, {"warmup_s": 31})["workload.warmup_s"]
+    assert "lasts 15 s" in problems(log, {"warmup_s": 20, "speed": 2})["workload.warmup_s"]
+    assert "has no rounds" in problems(log, {"steady_state": "snia"})["workload.steady_state"]
+
+
 def test_a_replay_cannot_go_on_in_the_middle(log: Path) -> None:
     assert "the beginning of its log" in (cell(log).workload.cannot_go_on or "")
 
 
 def test_no_model_has_the_tables(log: Path) -> None:
     found = problems(log, database={"kind": "innodb-model", "generation": "mysql-5.7"})
-    assert "none of the user's own tables" in found["workload.kind"]
+    assert "none of the user's own tables" in found.pop("workload.kind")
+    assert "storage.kind" not in found

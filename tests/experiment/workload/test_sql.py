@@ -75,6 +75,8 @@ def test_what_stands_in_strings_and_comments_is_no_parameter() -> None:
     [
         ({"kind": "uniform"}, ".max: is missing"),
         ({"kind": "uniform", "min": 5, "max": 4}, "min = 5 is more than max = 4"),
+        ({"kind": "uniform", "min": 0.005, "max": 0.025, "decimals": 2}, "more than 2 decimal places (decimals = 3)"),
+        ({"kind": "sequence", "start": 5, "start_from": "SELECT 1"}, "both say where it begins"),
         ({"kind": "uniform", "max": 4.5}, "decimals = 2 for two decimal places"),
         ({"kind": "uniform", "max": "4"}, ".max: must be"),
         ({"kind": "uniform", "max": 2**62, "decimals": 2}, "too large"),
@@ -114,6 +116,23 @@ def test_what_rests_on_something_wrong_is_not_told_besides() -> None:
     }
     assert list(problems(gone)) == ["workload.transactions.read.weight"]
     assert list(problems({"transactions": {"read": {"statements": []}}})) == ["workload.transactions.read.statements"]
+
+
+def test_a_transaction_has_one_begin() -> None:
+    for sql in ("BEGIN", "/* app */ start  transaction", "-- x\nCOMMIT"):
+        own = {"statements": [sql, "SELECT 1"]}
+        ((field, told),) = problems({"transactions": {"read": own}, "parameters": {}}).items()
+        assert (field, "autocommit = true" in told) == ("workload.transactions.read.statements.0", True)
+        assert not problems({"transactions": {"read": own | {"autocommit": True}}, "parameters": {}})
+    other = {"statements": ["SELECT 'COMMIT'", "ROLLBACK TO SAVEPOINT a"]}
+    assert not problems({"transactions": {"read": other}, "parameters": {}})
+
+
+def test_a_think_time_that_is_a_number_is_told_by_its_own_name() -> None:
+    for think, told in ((-1, "at least 0"), ("5 parsecs", "not a duration"), (1e300, "at most a year")):
+        own = {"read": {"statements": ["SELECT 1"], "think": think}}
+        ((field, said),) = problems({"transactions": own, "parameters": {}}).items()
+        assert field == "workload.transactions.read.think" and told in said
 
 
 def test_a_column_is_found_before_it_is_used() -> None:

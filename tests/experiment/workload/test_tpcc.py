@@ -50,6 +50,7 @@ def test_what_goes_together(fields: dict[str, Any]) -> None:
         ({"steady_state": "snia", "rounds_max": 4}, "rounds_max", "too few"),
         ({"variant": "tpc-c"}, "variant", "sysbench-tpcc"),
         ({"table_sets": 2}, "table_sets", 'workload.variant = "sysbench-tpcc"'),
+        ({"arrival": "poisson"}, "arrival", "rate_per_s"),
         ({"variant": "tproc-c", "foreign_keys": False}, "foreign_keys", 'the variant "tproc-c"'),
         ({"history_key": True}, "history_key", '"sysbench-tpcc" or "tproc-c"'),
         ({"variant": "sysbench-tpcc", "all_warehouses": True}, "all_warehouses", "tproc-c"),

@@ -62,7 +62,10 @@ def _observed_pairing(experiment: Experiment) -> Iterator[Problem]:
 
 def _database_conflicts(experiment: Experiment) -> Iterator[Problem]:
     """A server in another time than its storage. If the workload cannot use a server, only that is reported."""
-    if not isinstance(experiment.workload, Transactions):
+    workload = experiment.workload
+    if not isinstance(workload, Transactions) or (
+        isinstance(workload, OwnStatements) and isinstance(experiment.database, InnodbModel)
+    ):
         return
     if isinstance(experiment.database, Server) and experiment.in_virtual_time:
         what = "a server runs in real time, and this modelled storage does not"

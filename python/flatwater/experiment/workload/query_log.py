@@ -103,6 +103,13 @@ class QueryLog(OwnStatements):
         for name in _LOG_SAYS:
             if getattr(self, name) != fields[name].default:
                 yield problem(name, "has no meaning in a replay: the log says it", "speed makes it faster", "kind")
+        if self.steady_state == "snia":
+            what = "a replay ends with its log, and has no rounds"
+            yield problem("steady_state", what, 'take it out, or steady_state = "none"', "kind")
+        log_s = self._told()[2]
+        if log_s is not None and self.speed and 0 < log_s / self.speed <= self.warmup_s:
+            what = f"the log lasts {log_s / self.speed:.3g} s at this speed: nothing is left behind the warm-up"
+            yield problem("warmup_s", what, "a shorter warmup_s, or a longer log", "log", "speed")
         try:
             _tell(self.log_file)
         except UserError as error:

@@ -53,7 +53,10 @@ class Timing(Layer):
         return None
 
     def conflicts(self) -> Iterator[Problem]:
-        """Too few rounds for SNIA's rule."""
+        """Too few rounds for SNIA's rule; arrivals without a rate."""
+        if self.arrival != "fixed" and not self.rate_per_s:
+            what = "has no meaning without rate_per_s: each session sends its next request when the last one is done"
+            yield problem("arrival", what, "rate_per_s = 100, or take it out", "rate_per_s")
         if self.steady_state == "snia" and self.rounds_max < SNIA_WINDOW:
             what = f"SNIA's steady state is judged over {SNIA_WINDOW} rounds, so {self.rounds_max} are too few"
             yield problem("rounds_max", what, "25 is SNIA's limit", "steady_state")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -56,6 +57,12 @@ Scalar = Annotated[
 ]
 
 
+def _places(value: float) -> int:
+    """The decimal places of a number as it is written."""
+    exponent = Decimal(str(value)).normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
 class Numbers(Table):
     """Numbers of a range, both ends included: whole numbers, or numbers with decimal places."""
 
@@ -78,6 +85,10 @@ class Numbers(Table):
                 raise refuse(f"{name} = {value:g} with {self.decimals} decimals is too large", "fewer decimals")
             if self.decimals == 0 and value != int(value):
                 raise refuse(f"{name} = {value:g} is no whole number", "decimals = 2 for two decimal places")
+            # Rounded, it would be another range: 0.005 with two decimals is 0.00.
+            if (places := _places(value)) > self.decimals:
+                hint = f"decimals = {places}" if places <= MAX_DECIMALS else f"at most {MAX_DECIMALS} decimal places"
+                raise refuse(f"{name} = {value} has more than {self.decimals} decimal places", hint)
         return self
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from flatwater.experiment.problem import Table, quote, refuse
+from flatwater.experiment.problem import Table, explain_error, quote, refuse
 from flatwater.experiment.units import Seconds
 from flatwater.experiment.workload.sql.parameter import AnyTable, read_strictly
 
@@ -88,7 +88,12 @@ def _think(value: Any) -> Think:
         return value
     if isinstance(value, dict):
         return read_strictly(Think, value)
-    return read_strictly(Think, {"kind": "constant", "mean_s": value})
+    try:
+        return read_strictly(Think, {"kind": "constant", "mean_s": value})
+    except ValidationError as error:
+        # The file has no mean_s: the number stands for it.
+        what, hint = explain_error(error.errors(include_url=False)[0])
+    raise refuse(what, hint)
 
 
 class Transaction(Table):
