@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 use super::entry::Entry;
-use super::scan::{is_sound, is_sound_alone};
+use super::sound::{is_sound, is_sound_alone};
 use super::unread::{Notes, Unread};
 
 /// So many entries and bytes wait for the end of a statement.

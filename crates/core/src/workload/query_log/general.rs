@@ -71,6 +71,12 @@ impl General {
             };
         };
         let done = self.finish();
+        self.begin(&head, number);
+        done
+    }
+
+    /// Begins an entry.
+    fn begin(&mut self, head: &Head, number: u64) {
         self.open_at = number;
         self.now_us = head.at_us.unwrap_or(self.now_us);
         self.known.insert(head.session);
@@ -120,7 +126,6 @@ impl General {
             }
             _ => {}
         }
-        done
     }
 
     /// Takes a further line of a statement, or a further piece of a line that is longer than what is read at once.

@@ -13,6 +13,8 @@ mod reader;
 mod scan;
 mod slow;
 mod slow_head;
+mod slow_state;
+mod sound;
 mod text;
 mod time;
 mod unread;

@@ -13,17 +13,15 @@
 //! session or with a part of another one. Its neighbours end and begin where a server ends and begins them: a server
 //! writes `;` and a line end behind each statement.
 
-use std::collections::HashMap;
-
 use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::Entry;
 use super::scan::escapes_of;
 use super::slow_head::{fields, is_command, is_field, is_head, read_logged, read_set, step_of, time_of};
+use super::slow_state::{Fields, Kind, Last, Sessions};
 use super::text::{Text, has_several, holds_statements, is_whole};
 use super::time::{digits, read_seconds};
 use super::unread::{Notes, Unread};
 use crate::workload::sql::effect;
-use crate::workload::sql::token::Escapes;
 
 /// What the lines of the present entry said.
 #[derive(Clone, Default)]
@@ -39,38 +37,19 @@ pub(super) struct Slow {
     timestamp_us: Option<i64>,
     /// An entry of the log had a SET timestamp: each has one.
     is_stamped: bool,
-    /// The users of connections whose number the log does not tell, and whether it told that of the entry.
-    users: HashMap<Vec<u8>, u64>,
-    is_numbered: bool,
-    has_numbers: bool,
-    /// Of the connections that set it.
-    escapes: HashMap<u64, Escapes>,
-    /// The entry is of a stored program, whose CALL has one of its own.
-    is_of_program: bool,
-    /// A field that only Percona Server has.
-    last_errno: bool,
+    sessions: Sessions,
     notes: Notes,
-    /// Connections that are over.
-    over: Vec<u64>,
-    /// Fields that only MariaDB has, and newer MariaDB.
-    qc_hit: bool,
-    bytes_sent: bool,
+    fields: Fields,
+    kind: Kind,
+    last: Last,
     text: Text,
     in_head: bool,
     /// A `# User@Host:` was read.
     begun: bool,
     /// The line of the entry's head, 0 before the first entry.
     begun_at: u64,
-    /// Warnings stand in the head (log_slow_verbosity of MariaDB), with any text of the statement's values in them.
-    is_warned: bool,
-    /// The end of the entry that was read last, as its head tells.
-    ended_us: i64,
-    /// The entry is a command and no statement.
-    is_command: bool,
     /// What of the entry cannot be read, and on which line.
     broken: Option<(u64, &'static str)>,
-    /// The time of the entry that was read last.
-    latest_us: i64,
     unread: Unread,
 }
 
@@ -166,7 +145,7 @@ impl Slow {
         let cut_inside = self.text.is_cut();
         let Text { mut sql, ended, last_end, cut, .. } = std::mem::take(&mut self.text);
         let cut = cut || cut_inside;
-        let is_command = std::mem::take(&mut self.is_command);
+        let is_command = std::mem::take(&mut self.kind.is_command);
         if !self.begun && !sql.is_empty() {
             broken = broken.or(Some((self.begun_at, "there is no # User@Host")));
         } else if self.begun_at > 0 && (cut || !ended) && !is_command && broken.is_none() {
@@ -184,21 +163,21 @@ impl Slow {
             broken = broken.or(Some((self.begun_at, "the head of an entry")));
         }
         // One log has the numbers of all of its connections.
-        if self.begun && !self.is_numbered && self.has_numbers && !sql.is_empty() {
+        if self.begun && !self.sessions.is_numbered && self.sessions.has_numbers && !sql.is_empty() {
             broken = broken.or(Some((self.begun_at, "the connection's number")));
         }
-        self.has_numbers |= self.is_numbered;
+        self.sessions.has_numbers |= self.sessions.is_numbered;
         while sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
             sql.pop();
         }
         let told_us = self.told_us();
-        self.ended_us = self.timestamp_us.take().map_or(self.ended_us, |us| us + self.query_us);
-        self.is_warned = false;
-        self.latest_us = told_us.unwrap_or(self.latest_us);
+        self.last.ended_us = self.timestamp_us.take().map_or(self.last.ended_us, |us| us + self.query_us);
+        self.kind.is_warned = false;
+        self.last.told_us = told_us.unwrap_or(self.last.told_us);
         if told_us.is_none() && !sql.is_empty() {
             broken = broken.or(Some((self.begun_at, "it has no time")));
         }
-        let of_begin = std::mem::take(&mut self.qc_hit) & std::mem::take(&mut self.bytes_sent);
+        let of_begin = std::mem::take(&mut self.fields.qc_hit) & std::mem::take(&mut self.fields.bytes_sent);
         let whole = self.begun && !sql.is_empty() && broken.is_none();
         if let Some((line, what)) = broken {
             self.unread.add(line, what);
@@ -207,28 +186,28 @@ impl Slow {
             Some(told) => (!told.is_empty()).then_some(told),
             None => self.used.clone(),
         };
-        self.is_of_program &= whole;
+        self.kind.is_of_program &= whole;
         let (session, query_us) = (self.session, std::mem::take(&mut self.query_us));
         (self.begun, self.begun_at, self.in_head) = (false, 0, false);
-        let told_us = told_us.filter(|_| whole && !std::mem::take(&mut self.is_of_program))?;
-        self.escapes.extend(escapes_of(&sql).map(|escapes| (session, escapes)));
-        self.notes.nameless |= !self.is_numbered;
-        self.notes.calls |= self.last_errno && effect::verb(&sql) == "CALL";
+        let told_us = told_us.filter(|_| whole && !std::mem::take(&mut self.kind.is_of_program))?;
+        self.sessions.escapes.extend(escapes_of(&sql).map(|escapes| (session, escapes)));
+        self.notes.nameless |= !self.sessions.is_numbered;
+        self.notes.calls |= self.fields.last_errno && effect::verb(&sql) == "CALL";
         let at_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
         Some(Entry { at_us, session, schema, anew: false, moved: false, sql })
     }
 
     fn head(&mut self, line: &[u8], number: u64) {
         if is_command(line) {
-            self.is_command = true;
+            self.kind.is_command = true;
             if line.trim_ascii_end().ends_with(b": Quit;") {
-                self.over.push(self.session);
+                self.sessions.over.push(self.session);
             }
             return;
         }
         let rest = line.strip_prefix(b"# ").unwrap_or_default();
-        self.is_warned |= line.trim_ascii_end() == b"# Warnings";
-        if self.is_warned {
+        self.kind.is_warned |= line.trim_ascii_end() == b"# Warnings";
+        if self.kind.is_warned {
             return;
         }
         if rest.starts_with(b"Time:") {
@@ -240,25 +219,25 @@ impl Slow {
         }
         if let Some(user) = rest.strip_prefix(b"User@Host: ") {
             self.begun = true;
-            self.is_numbered = false;
+            self.sessions.is_numbered = false;
             // Without a number of the connection: one for each user and host.
             let Some(end) = user.iter().rposition(|byte| *byte == b']') else {
                 self.broken.get_or_insert((number, "the user"));
                 return;
             };
             let user = &user[..end];
-            let next = self.users.len() as u64;
-            self.session = *self.users.entry(user.to_vec()).or_insert(next);
+            let next = self.sessions.users.len() as u64;
+            self.session = *self.sessions.users.entry(user.to_vec()).or_insert(next);
         }
-        self.is_of_program |= rest.starts_with(b"Stored_routine:") || rest.starts_with(b"Stored routine:");
+        self.kind.is_of_program |= rest.starts_with(b"Stored_routine:") || rest.starts_with(b"Stored routine:");
         for (name, value) in fields(rest) {
             let read = match name {
                 b"Id" | b"Thread_id" => {
-                    self.is_numbered = true;
+                    self.sessions.is_numbered = true;
                     digits(value).map(|id| self.session = id.unsigned_abs()).is_some()
                 }
                 b"Last_errno" => {
-                    self.last_errno = true;
+                    self.fields.last_errno = true;
                     true
                 }
                 b"Query_time" => read_seconds(value).map(|us| self.query_us = us).is_some(),
@@ -267,11 +246,11 @@ impl Slow {
                     true
                 }
                 b"QC_hit" => {
-                    self.qc_hit = true;
+                    self.fields.qc_hit = true;
                     true
                 }
                 b"Bytes_sent" => {
-                    self.bytes_sent = true;
+                    self.fields.bytes_sent = true;
                     true
                 }
                 _ => true,
@@ -286,7 +265,9 @@ impl Slow {
     /// Whether a line is of a warning: up to the SET timestamp, whose time does not go back.
     fn is_of_warning(&self, text: &[u8]) -> bool {
         let stamped_us = || read_set(text).map(|us| us + self.query_us);
-        self.is_warned && self.timestamp_us.is_none() && stamped_us().is_none_or(|us| us < self.ended_us - 2 * BACK_US)
+        self.kind.is_warned
+            && self.timestamp_us.is_none()
+            && stamped_us().is_none_or(|us| us < self.last.ended_us - 2 * BACK_US)
     }
 
     fn body(&mut self, line: &[u8], number: u64) {
@@ -321,7 +302,7 @@ impl Slow {
             self.broken.get_or_insert((self.begun_at, "the head of an entry"));
         }
         if self.in_head && self.text.sql.is_empty() {
-            self.text.begin(self.escapes.get(&self.session).copied());
+            self.text.begin(self.sessions.escapes.get(&self.session).copied());
         }
         self.in_head = false;
         self.text.push(line, number);
@@ -360,8 +341,8 @@ impl Form for Slow {
 
     /// A server ends each statement, and writes the SET timestamp last of all that stands before it.
     fn is_place(&self, _: &[u8]) -> bool {
-        let is_in_head = self.text.sql.is_empty() && self.timestamp_us.is_none() && !self.is_warned;
-        is_in_head || self.is_command || !self.text.held.is_empty() || self.text.is_closed()
+        let is_in_head = self.text.sql.is_empty() && self.timestamp_us.is_none() && !self.kind.is_warned;
+        is_in_head || self.kind.is_command || !self.text.held.is_empty() || self.text.is_closed()
     }
 
     fn is_closed(&self) -> bool {
@@ -373,7 +354,7 @@ impl Form for Slow {
     }
 
     fn may_follow(&self, head: &[Line], _: bool) -> bool {
-        time_of(head).is_some_and(|us| us >= self.told_us().unwrap_or(self.latest_us) - BACK_US)
+        time_of(head).is_some_and(|us| us >= self.told_us().unwrap_or(self.last.told_us) - BACK_US)
     }
 
     fn unread(&self) -> Unread {
@@ -385,7 +366,7 @@ impl Form for Slow {
     }
 
     fn take_over(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.over)
+        std::mem::take(&mut self.sessions.over)
     }
 
     fn leave_out(&mut self, line: u64, what: &'static str) {
