@@ -104,7 +104,9 @@ def test_nothing_in_a_log_takes_the_guard_away(servers: ServerLab, foreign: Fore
     assert (ran.code, ran.cell["status"]) == (0, "complete"), ran.stderr
     assert rows(foreign, name) == [("one",), ("two",)]
     assert not (tmp_path / "one").exists() and not (tmp_path / "two").exists()
-    assert ran.summary.counters["writes_skipped"] == 6
+    # The one with a quote in a comment that some servers run may have no end: it is left out, and told.
+    assert ran.summary.counters["writes_skipped"] == 5
+    assert "1 entry of the log cannot be read" in ran.stderr
     # ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, once for each call.
     assert ran.summary.counters["error_1792"] == 4
 
