@@ -240,7 +240,11 @@ impl Form for General {
 
     fn may_follow(&self, head: &[Line], passed: bool) -> bool {
         let head = head.first().and_then(|(line, _)| read_head(line));
-        head.is_some_and(|head| self.knows(&head) && head.at_us.map_or(!passed, |us| us >= self.now_us - BACK_US))
+        // With a time of its own, a connection may be one that the log has not told of yet.
+        head.is_some_and(|head| match head.at_us {
+            Some(us) => us >= self.now_us - BACK_US,
+            None => !passed && self.knows(&head),
+        })
     }
 
     fn unread(&self) -> Unread {
