@@ -264,9 +264,9 @@ class TestLongIntervals:
 
     def test_a_gap_names_the_line_behind_it(self, tmp_path: Path) -> None:
         lines = sysbench(N).splitlines()
-        del lines[20:40]
+        lines[20:40] = ["[ 2"]
         (cell,) = read(tmp_path, run__txt="\n".join(lines)).cells
-        assert "run.txt:21: no reading in the 20 s before it" in cell.warnings
+        assert "run.txt:22: no reading in the 20 s before it" in cell.warnings
 
     def test_a_long_reading_is_told_once(self, tmp_path: Path) -> None:
         lines = sysbench_csv(N).splitlines()

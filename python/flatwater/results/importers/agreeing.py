@@ -6,13 +6,17 @@ from flatwater.results.importers.imported import ImportedCell
 
 #: Tools round what they print, and read their clocks one after another.
 _SHARE = 0.02
+#: Where more intervals than these are missing, what was done in them is not guessed.
+_FEW = 3
+#: Longer than so many intervals, a report was late.
+_LATE = 1.5
 
 
 def tell_difference(cell: ImportedCell, total: float | None, length_s: float | None, share: float = _SHARE) -> None:
     """Warns where the throughput of a cell's intervals is not that of the totals, with both figures.
 
-    `total` is in the unit of the cell, over `length_s`. What lies between the two lengths, and in an interval at each
-    edge, may be anything from nothing to the highest rate.
+    `total` is in the unit of the cell, over `length_s`. What lies in an interval at each edge, and in a few that are
+    missing, may be anything from nothing to the highest rate.
     """
     rates = [
         (one.metrics["workload.throughput"], one.end_s - one.start_s)
@@ -23,10 +27,23 @@ def tell_difference(cell: ImportedCell, total: float | None, length_s: float | N
     if total is None or not length_s or own_s <= 0:
         return
     mean = sum(rate * part_s for rate, part_s in rates) / own_s
-    torn_s = abs(length_s - own_s) + 2 * cell.interval_s
-    torn = torn_s / length_s * max(total, *(rate for rate, _ in rates))
-    if abs(mean - total) > share * max(mean, total) + torn:
-        cell.warnings.append(
-            f"its intervals have {mean:,.4g} {cell.unit} on average, and its totals say {total:,.4g}: one of both is "
-            "damaged, or is of another run"
-        )
+    missing_s = length_s - own_s
+    few = abs(missing_s) <= _FEW * cell.interval_s
+    # One high reading in the middle (what waited through a stall) excuses nothing at the edges.
+    torn = 2 * cell.interval_s * max(total, rates[0][0], rates[-1][0]) / length_s
+    if few:
+        torn += abs(missing_s) / length_s * max(total, *(rate for rate, _ in rates))
+    if abs(mean - total) <= share * max(mean, total) + torn:
+        return
+    told = f"its intervals have {mean:,.4g} {cell.unit} on average, and its totals say {total:,.4g}: "
+    if few or missing_s < 0:
+        told += "one of both is damaged, or is of another run"
+        told += ", or late reports are of other times than they tell" if _has_late(cell) else ""
+    else:
+        told += f"{own_s:,.0f} s of {length_s:,.0f} s are in its intervals, or one of both is damaged"
+    cell.warnings.append(told)
+
+
+def _has_late(cell: ImportedCell) -> bool:
+    """Whether a report came so late that its time, in whole intervals, is not exactly that which it covers."""
+    return any(one.end_s - one.start_s > _LATE * cell.interval_s for one in cell.intervals)

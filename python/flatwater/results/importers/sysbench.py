@@ -8,27 +8,21 @@ one of a run that was killed is torn) is left out and counted.
 
 from __future__ import annotations
 
-import math
 import re
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
 from flatwater.errors import UserError
-from flatwater.results import MetricSummary
 from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.figures import damaged_figure, plain
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, counted, numbered_lines
 from flatwater.results.importers.samplers.line_stamps import unstamped
-from flatwater.results.importers.samplers.sampler import Broken
-from flatwater.results.importers.spans import damage_note, damaged
 from flatwater.results.importers.sysbench_options import HEADING, NUMBER, TOTALS, block_bytes, settings, threads_of
-from flatwater.results.importers.sysbench_totals import latency_of, of_whole, total_rate
+from flatwater.results.importers.sysbench_run import UNKNOWN, Run, place
+from flatwater.results.importers.sysbench_totals import join_checkpoints, latency_of, of_whole, total_rate, whole_run
 from flatwater.results.importers.texts import read_text, stem_of
 
 NAME = "sysbench"
-#: The version of a run whose head is not in its file.
-UNKNOWN = "unknown"
 
 VERSION = re.compile(r"sysbench (\d+\.\d+[.\w]*)\b")
 #: A line of `--report-interval`. The rest of the line is parsed below.
@@ -53,30 +47,8 @@ LATENCY = re.compile(
 ERRORS = re.compile(rf"(?:err/s|errors/s|errors):? {NUMBER}")
 QUEUE = re.compile(r"queue length: (\d{1,9}),? concurrency: (\d{1,9})")
 FAILURE = re.compile(r"FATAL: (.*)")
-
-
-@dataclass
-class _Run:
-    """The parsed part of the file for one run."""
-
-    line: int
-    version: str
-    heading: dict[str, re.Match[str]] = field(default_factory=dict)
-    totals: dict[str, float] = field(default_factory=dict)
-    unit: str = ""
-    open_loop: bool = False
-    intervals: list[Interval] = field(default_factory=list)
-    interval_s: float = 0.0
-    failures: list[tuple[int, str]] = field(default_factory=list)
-    #: The moment of its start, and whether its time zone is told.
-    began: tuple[float, bool] | None = None
-    has_year: bool = True
-    #: Whether its reports are lines of CSV, which do not tell the percentile of their latency.
-    is_csv: bool = False
-    #: Reports that cannot be read.
-    broken: Broken = field(default_factory=Broken)
-    #: Whether its reports count errors, and the decimals of their latency: a report that ends earlier is torn.
-    form: tuple[bool, int] | None = None
+RUNNING = re.compile(r"Running the test with following options")
+CHECKPOINT = re.compile(r"\[\s*\d{1,9}(?:\.\d{1,9})?\s*s\s*\]\s*Checkpoint report:\s*")
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -98,7 +70,7 @@ def read(paths: list[Path]) -> list[ImportedCell]:
 
 
 def _read_file(path: Path) -> list[ImportedCell]:
-    runs: list[_Run] = []
+    runs: list[Run] = []
     # What looks like a report that cannot be read, before the first line that can.
     early: list[tuple[int, str]] = []
     for number, stamped in numbered_lines(read_text(path)):
@@ -106,7 +78,10 @@ def _read_file(path: Path) -> list[ImportedCell]:
         # Some programs write two blanks behind the time, and some take sysbench's own away.
         line = line.lstrip() if stamp is not None else line
         if match := VERSION.match(line):
-            runs.append(_Run(number, match[1]))
+            runs.append(Run(number, match[1]))
+        elif CHECKPOINT.fullmatch(line):
+            if runs:
+                runs[-1].checkpoints += 1
         elif csv := CSV.fullmatch(line.strip()):
             if not runs:
                 runs.append(_headless(number, early, is_csv=True))
@@ -121,21 +96,43 @@ def _read_file(path: Path) -> list[ImportedCell]:
         elif not runs:
             early += [(number, line)] if REPORT_BEGINS.match(line) or CSV_BEGINS.match(line) else []
         elif REPORT_BEGINS.match(line) or (runs[-1].is_csv and CSV_BEGINS.match(line)):
-            runs[-1].broken.add(number, _not_a_report(line))
+            runs[-1].leave_out(number, _not_a_report(line))
         else:
             _other_line(number, runs[-1], line)
     if not runs:
         raise UserError("not sysbench's output", where=f"{path}:1", hint="keep what `sysbench ... run` prints")
-    return [_cell(path, run, number if len(runs) > 1 else None) for number, run in enumerate(runs, 1)]
+    return _cells(path, runs)
 
 
-def _headless(number: int, early: list[tuple[int, str]], *, is_csv: bool) -> _Run:
+def _cells(path: Path, runs: list[Run]) -> list[ImportedCell]:
+    """A cell for each run that measured something. The others are told, if there is one.
+
+    Errors: UserError, that of the first, if there is none.
+    """
+    tried = [run for run in runs if run.is_run] or runs[:1]
+    cells, notes = [], []
+    first: UserError | None = None
+    for number, run in enumerate(tried, 1):
+        try:
+            cells.append(_cell(path, run, number if len(tried) > 1 else None))
+        except UserError as error:
+            first = first or error
+            line = (error.where or "").rpartition(":")[2]
+            notes.append(f"{path.name}:{line}: the run of sysbench from line {run.line} is left out: {error.what}")
+    if not cells and first is not None:
+        raise first
+    cells[0].warnings += notes
+    cells[0].unread += notes
+    return cells
+
+
+def _headless(number: int, early: list[tuple[int, str]], *, is_csv: bool) -> Run:
     """A run whose head is not in the file. The lines before its first report may be reports that cannot be read."""
-    run = _Run(number, UNKNOWN)
+    run = Run(number, UNKNOWN)
     begins = CSV_BEGINS if is_csv else REPORT_BEGINS
     for before, line in early:
         if begins.match(line):
-            run.broken.add(before, _not_a_report(line))
+            run.leave_out(before, _not_a_report(line))
     return run
 
 
@@ -143,7 +140,7 @@ def _not_a_report(text: str) -> str:
     return f"not a report of sysbench's: {text[:50]!r}"
 
 
-def _other_line(number: int, run: _Run, line: str) -> None:
+def _other_line(number: int, run: Run, line: str) -> None:
     for name, pattern in HEADING.items():
         if name not in run.heading and (match := pattern.match(line)):
             run.heading[name] = match
@@ -151,14 +148,16 @@ def _other_line(number: int, run: _Run, line: str) -> None:
     # They are as the reports are: with decimal commas, or thousands that are apart.
     line = plain(line)[0] if line[:1].isspace() or line[-1:].isdigit() else line
     for name, pattern in TOTALS.items():
-        if name not in run.totals and (match := pattern.match(line)):
-            run.totals[name] = float(match[1])
+        if match := pattern.match(line):
+            run.add_total(name, float(match[1]))
             return
+    if RUNNING.match(line):
+        run.running = True
     if match := FAILURE.match(line):
         run.failures.append((number, match[1]))
 
 
-def _csv_line(number: int, run: _Run, match: re.Match[str]) -> None:
+def _csv_line(number: int, run: Run, match: re.Match[str]) -> None:
     values = [float(value) for value in match.groups()]
     run.unit, run.is_csv = "tps", True
     names = ("queries_per_s", "read_queries_per_s", "write_queries_per_s", "other_queries_per_s")
@@ -170,7 +169,7 @@ def _csv_line(number: int, run: _Run, match: re.Match[str]) -> None:
     run.intervals.append(Interval(0.0, values[0], metrics, number))
 
 
-def _name_percentile(run: _Run, warnings: list[str]) -> None:
+def _name_percentile(run: Run, warnings: list[str]) -> None:
     """Names the percentile in lines of CSV as the totals do. sysbench's default is the 95th."""
     if not run.is_csv or "latency_p95_ms" in run.totals:
         return
@@ -182,7 +181,7 @@ def _name_percentile(run: _Run, warnings: list[str]) -> None:
             interval.metrics["workload.latency_p99_us"] = value
 
 
-def _report_line(number: int, run: _Run, end_s: float, text: str) -> None:
+def _report_line(number: int, run: Run, end_s: float, text: str) -> None:
     if queue := QUEUE.match(text):
         run.open_loop = True
         if run.intervals and run.intervals[-1].end_s == end_s:
@@ -191,40 +190,12 @@ def _report_line(number: int, run: _Run, end_s: float, text: str) -> None:
         return
     metrics = _report_metrics(run, text)
     if isinstance(metrics, str):
-        run.broken.add(number, metrics)
+        run.leave_out(number, metrics)
     else:
         run.intervals.append(Interval(0.0, end_s, metrics, number))
 
 
-def _place(path: Path, run: _Run) -> list[str]:
-    """Gives the reports of a run their starts; what is told of those that are left out for their times.
-
-    Errors: UserError where the times go back.
-    """
-    reports, notes = run.intervals, []
-    times = [one.end_s for one in reports]
-    # They count from the start of the run, unless the head of the file was cut off.
-    if wrong := [place - 1 for place in damaged([0.0, *times]) if place]:
-        notes.append(damage_note(times, [one.line for one in reports], wrong))
-        run.intervals = [one for place, one in enumerate(reports) if place not in set(wrong)]
-    told, start_s = run.heading.get("interval"), 0.0
-    period_s = (float(told[1]) if told else 0.0) or math.inf
-    for one in run.intervals:
-        if one.end_s <= start_s:
-            raise bad_line(path, one.line, f"time goes back to {one.end_s:g} s", "give each run a file of its own")
-        one.start_s = max(start_s, one.end_s - period_s)
-        start_s = one.end_s
-    if run.intervals:
-        lengths = sorted(one.end_s - one.start_s for one in run.intervals)
-        run.interval_s = lengths[len(lengths) // 2]
-        # If the head of the file was cut off, the first report does not cover all the time before it. What was left out
-        # is a gap, and no part of the report behind it.
-        for one in run.intervals if run.broken.count or notes else run.intervals[:1]:
-            one.start_s = max(one.start_s, one.end_s - run.interval_s)
-    return notes
-
-
-def _report_metrics(run: _Run, text: str) -> dict[str, float] | str:
+def _report_metrics(run: Run, text: str) -> dict[str, float] | str:
     """The figures of a report, or why they cannot be read."""
     text = run.broken.plain(text)
     if wrong := damaged_figure(text):
@@ -252,7 +223,7 @@ def _report_metrics(run: _Run, text: str) -> dict[str, float] | str:
     return metrics
 
 
-def _fileio_metrics(run: _Run, match: re.Match[str]) -> dict[str, float]:
+def _fileio_metrics(run: Run, match: re.Match[str]) -> dict[str, float]:
     # 0.5 and 1.0 print Mb and MiB for the same 1,048,576 bytes.
     read, written = float(match[1]) * 2**20, float(match[3]) * 2**20
     metrics = {
@@ -274,7 +245,7 @@ def _fileio_metrics(run: _Run, match: re.Match[str]) -> dict[str, float]:
     return metrics
 
 
-def _event_metrics(run: _Run, match: re.Match[str]) -> dict[str, float]:
+def _event_metrics(run: Run, match: re.Match[str]) -> dict[str, float]:
     run.unit = "tps"
     rate = float(match[3])
     metrics = {"workload.throughput": rate, "workload.ops_per_s": rate}
@@ -288,17 +259,18 @@ def _event_metrics(run: _Run, match: re.Match[str]) -> dict[str, float]:
     return metrics
 
 
-def _waiting(run: _Run, metrics: dict[str, float], threads: int | None) -> None:
+def _waiting(run: Run, metrics: dict[str, float], threads: int | None) -> None:
     if threads is not None and not run.open_loop:
         metrics["workload.in_flight"] = float(threads)
 
 
-def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
+def _cell(path: Path, run: Run, number: int | None) -> ImportedCell:
     warnings = []
     if run.failures:
         line, what = run.failures[0]
         warnings.append(f"sysbench failed {counted(len(run.failures), 'time')}, first with (line {line}): {what}")
-    misplaced = _place(path, run)
+    warnings += join_checkpoints(run)
+    misplaced = place(path, run)
     warnings += _of_its_head(path, run)
     _name_percentile(run, warnings)
     total_s = run.totals.get("total_time_s")
@@ -309,7 +281,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
             warnings.append("the totals at the end are missing: sysbench was stopped, or its output cut off")
     elif total_s:
         interval_s = total_s
-        totals_only = Totals(total_s, _whole_run(path, run))
+        totals_only = Totals(total_s, whole_run(path, run))
         warnings.append(
             "these are totals, without a series: whether the line was flat cannot be said. "
             "Run sysbench with --report-interval=1"
@@ -351,7 +323,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     return cell
 
 
-def _of_its_head(path: Path, run: _Run) -> list[str]:
+def _of_its_head(path: Path, run: Run) -> list[str]:
     """What is to be told of the settings of a run: they are missing, or change in it."""
     found = []
     if run.version == UNKNOWN and not run.is_csv and run.intervals:
@@ -367,29 +339,3 @@ def _of_its_head(path: Path, run: _Run) -> list[str]:
                 found.append(f"{path.name}:{now.line}: {counts}: its figures are of no one number of them")
                 break
     return found
-
-
-def _whole_run(path: Path, run: _Run) -> dict[str, MetricSummary]:
-    """The rates of the whole run, from its totals."""
-    totals = run.totals
-    metrics: dict[str, float] = {}
-    if "transactions_per_s" in totals or "events_per_s" in totals:
-        run.unit = "tps"
-        rate = totals.get("transactions_per_s", totals.get("events_per_s", 0.0))
-    elif "reads_per_s" in totals and "writes_per_s" in totals:
-        run.unit = "IOPS"
-        rate = totals["reads_per_s"] + totals["writes_per_s"]
-        metrics["workload.read_ops_per_s"] = totals["reads_per_s"]
-        metrics["workload.write_ops_per_s"] = totals["writes_per_s"]
-        if "read_mib_per_s" in totals and "written_mib_per_s" in totals:
-            metrics["workload.bytes_per_s"] = (totals["read_mib_per_s"] + totals["written_mib_per_s"]) * 2**20
-    elif "requests_per_s" in totals:
-        run.unit = "IOPS"
-        rate = totals["requests_per_s"]
-    elif "events" in totals:
-        run.unit = "tps"
-        rate = totals["events"] / totals["total_time_s"]
-    else:
-        raise bad_line(path, *(run.broken.first or (run.line, "sysbench's totals have no throughput")))
-    metrics["workload.ops_per_s"] = metrics["workload.throughput"] = rate
-    return {name: MetricSummary(mean=value, max=None) for name, value in metrics.items()}
