@@ -43,7 +43,7 @@ def test_logs_that_end_early_or_begin_late_are_told(tmp_path: Path) -> None:
         return path
 
     (cell,) = read_files([log("iops", 1, range(4, 21)), log("iops", 2, range(4, 11)), log("lat", 1, range(4, 21))])
-    early, late, _ = cell.warnings
+    early, late, *_ = cell.warnings
     assert early.startswith("x_iops.2.log ends at 10 s, others at 20 s")
     assert late.startswith("nothing was logged in the first 3 s: operations and data are those of the 17 s")
     assert cell.operations == 500 * 17 + 500 * 7

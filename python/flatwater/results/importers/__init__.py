@@ -20,7 +20,7 @@ from flatwater.results.importers.folder import TWICE, FileReport, Found, is_samp
 from flatwater.results.importers.imported import ImportedCell, Importer
 from flatwater.results.importers.keeping import Analyse, keep
 from flatwater.results.importers.prefixes import prefix_of
-from flatwater.results.importers.settling import parts_of, read_part
+from flatwater.results.importers.settling import parts_of, read_part, tell_rejected
 from flatwater.results.importers.texts import read_head
 
 FORMATS: tuple[Importer, ...] = (fio_json, fio_log, sysbench, tpcc, hammerdb)
@@ -57,7 +57,9 @@ def read_files(paths: list[Path], name: str = "auto") -> list[ImportedCell]:
         # A log that a JSON file names belongs to that run, and is no run of its own.
         used = {path.resolve() for cell in cells for path in cell.used}
         group = [path for path in groups.get(importer.NAME, []) if path.resolve() not in used]
-        cells += [cell for part in parts_of(importer, group) for cell in read_part(importer, part)]
+        read = [cell for part in parts_of(importer, group) for cell in read_part(importer, part)]
+        tell_rejected(cells, group, read)
+        cells += read
     if len(once) < len(paths):
         names = sorted(name for name, count in Counter(map(os.path.realpath, paths)).items() if count > 1)
         cells[0].warnings.append(f"{', '.join(Path(name).name for name in names)}: {TWICE}")

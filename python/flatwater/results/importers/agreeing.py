@@ -12,10 +12,12 @@ _FEW = 3
 _LATE = 1.5
 
 
-def tell_difference(cell: ImportedCell, total: float | None, length_s: float | None, share: float = _SHARE) -> None:
+def tell_difference(
+    cell: ImportedCell, total: float | None, length_s: float | None, share: float = _SHARE, *, torn_edges: int = 2
+) -> None:
     """Warns where the throughput of a cell's intervals is not that of the totals, with both figures.
 
-    `total` is in the unit of the cell, over `length_s`. What lies in an interval at each edge, and in a few that are
+    `total` is in the unit of the cell, over `length_s`. What lies in the intervals of torn edges, and in a few that are
     missing, may be anything from nothing to the highest rate.
     """
     rates = [
@@ -30,7 +32,7 @@ def tell_difference(cell: ImportedCell, total: float | None, length_s: float | N
     missing_s = length_s - own_s
     few = abs(missing_s) <= _FEW * cell.interval_s
     # One high reading in the middle (what waited through a stall) excuses nothing at the edges.
-    torn = 2 * cell.interval_s * max(total, rates[0][0], rates[-1][0]) / length_s
+    torn = torn_edges * cell.interval_s * max(total, rates[0][0], rates[-1][0]) / length_s
     if few:
         torn += abs(missing_s) / length_s * max(total, *(rate for rate, _ in rates))
     if abs(mean - total) <= share * max(mean, total) + torn:

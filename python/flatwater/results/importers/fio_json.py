@@ -15,6 +15,7 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.results.importers import fio_log
+from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.fio_log import FILE_NAME
 from flatwater.results.importers.fio_objects import (
     DIRECTIONS,
@@ -68,6 +69,8 @@ def _read_file(path: Path) -> list[ImportedCell]:
             seen[job.jobname] = seen.get(job.jobname, 0) + 1
             cell.label = job.jobname + (f" {seen[job.jobname]}" if seen[job.jobname] > 1 else "")
             cells.append(cell)
+        if numbered is latest:
+            _reject_added(path, last, cells)
     if not cells:
         what = f"job {idle[0].jobname!r} did nothing (fio's error code {idle[0].error})"
         raise UserError(what, where=str(path), hint="see what fio printed when it ran")
@@ -123,6 +126,8 @@ def _add_line(cell: ImportedCell, job: Job, logs: list[Path]) -> None:
         cell.intervals, cell.interval_s, cell.unit, cell.used = found.intervals, found.interval_s, found.unit, logs
         cell.totals["logs"] = [path.name for path in logs]
         cell.unread, cell.warnings = cell.unread + found.unread, cell.warnings + found.unread
+        cell.began, total = found.began, cell.operations if found.unit == "IOPS" else cell.bytes / 2**20
+        tell_difference(cell, total / job.runtime_s, job.runtime_s, torn_edges=0)
         return
     cell.totals_only = _totals(job)
     sampled = [(name, one) for name, one in job.directions() if one.iops_samples]
@@ -149,8 +154,16 @@ def _line_of(cell: ImportedCell, job: Job, logs: list[Path]) -> ImportedCell | N
     length_s = found.intervals[-1].end_s - found.intervals[0].start_s
     rates = (found.operations, cell.operations) if found.unit == "IOPS" else (found.bytes, cell.bytes)
     ours, theirs = rates[0] / length_s, rates[1] / job.runtime_s
-    if abs(ours - theirs) > SAME_RUN * theirs or found.intervals[-1].end_s > (1 + SAME_RUN) * job.runtime_s + 1:
+    # A job that pauses at its end logs nothing there: it did the same in less time.
+    differs = min(abs(ours - theirs) / theirs, abs(rates[0] - rates[1]) / rates[1]) > SAME_RUN
+    if differs or found.intervals[-1].end_s > (1 + SAME_RUN) * job.runtime_s + 1:
         cell.warnings.append(f"{logs[0].name} is left out: its figures are not those of this run")
+        scale, end_s = 1.0 if found.unit == "IOPS" else 2.0**20, found.intervals[-1].end_s
+        why = (
+            f"{logs[0].name} has {ours / scale:,.4g} {found.unit} until {end_s:,.0f} s, and job {job.jobname!r} of the "
+            f"JSON that names it had {theirs / scale:,.4g} in {job.runtime_s:,.0f} s: it is of another run, or damaged"
+        )
+        cell.rejected |= dict.fromkeys(logs, why)
         return None
     return found if len(found.intervals) > 1 else None
 
@@ -162,10 +175,7 @@ def _logs_of(path: Path, output: Output, job: Job) -> list[Path]:
         prefix = Path(str(options.get(f"write_{kind}_log", "")).strip() or ".").name
         if not prefix:
             continue
-        found = [one for one in path.parent.glob(f"{glob.escape(prefix)}_{kind}*.log*") if one.is_file()]
-        logs = sorted(
-            one for one in found if (match := FILE_NAME.fullmatch(unpacked_name(one))) and match["prefix"] == prefix
-        )
+        logs = _logs_named(path, prefix, kind)
         runs = output.runs()
         shared = [one for one in runs if {**output.options, **one.options}.get(f"write_{kind}_log", "") == prefix]
         if len(shared) <= 1:
@@ -174,6 +184,35 @@ def _logs_of(path: Path, output: Output, job: Job) -> list[Path]:
         if len(logs) == len(runs):
             return [one for one in logs if _number(one) == runs.index(job) + 1]
     return []
+
+
+def _reject_added(path: Path, output: Output, cells: list[ImportedCell]) -> None:
+    """Leaves out logs of several jobs that did not run at the same time: added up, they are a rate that never was."""
+    runs = [job for job in output.runs() if job.did_something()]
+    elapsed_s = max((job.elapsed or 0 for job in runs), default=0)
+    together = all(job.runtime_s >= (1 - SAME_RUN) * elapsed_s - 1 for job in runs)
+    if len(runs) < 2 or not elapsed_s or together or not cells:
+        return
+    taken = {one.resolve() for cell in cells for one in [*cell.used, *cell.rejected]}
+    for kind in ("iops", "bw", "lat"):
+        names = [str({**output.options, **job.options}.get(f"write_{kind}_log", "")) for job in runs]
+        for prefix in dict.fromkeys(name for name in names if name and names.count(name) > 1):
+            kinds = ("lat", "clat", "slat") if kind == "lat" else (kind,)
+            logs = [log for one in kinds for log in _logs_named(path, Path(prefix).name, one)]
+            if not (logs := [log for log in logs if log.resolve() not in taken and log.stat().st_size]):
+                continue
+            cells[0].used += logs
+            if kind != "lat":
+                cells[0].warnings.append(
+                    f"{', '.join(log.name for log in logs[:3])} left out: {names.count(prefix)} jobs wrote there, and "
+                    f"did not run at the same time ({runs[0].runtime_s:,.0f} s and others of {elapsed_s:,} s)"
+                )
+
+
+def _logs_named(path: Path, prefix: str, kind: str) -> list[Path]:
+    found = [one for one in path.parent.glob(f"{glob.escape(prefix)}_{kind}*.log*") if one.is_file()]
+    matches = [(one, FILE_NAME.fullmatch(unpacked_name(one))) for one in found]
+    return sorted(one for one, match in matches if match and (match["prefix"], match["kind"]) == (prefix, kind))
 
 
 def _number(log: Path) -> int:

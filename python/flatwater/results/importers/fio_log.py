@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,20 @@ import pyarrow as pa
 from pyarrow import csv
 
 from flatwater.errors import UserError
+from flatwater.results.importers.fio_windows import (
+    INTERVAL_MS,
+    Ints,
+    Log,
+    added_up,
+    check_count,
+    number_of_window,
+    since_start,
+    spacing_ms,
+    window_ends,
+)
 from flatwater.results.importers.imported import ImportedCell, Interval, bad_line
 from flatwater.results.importers.samplers.sampler import Broken
-from flatwater.results.importers.spans import damage_note, far_away, far_s, intervals_max
+from flatwater.results.importers.spans import damage_note, far_away, far_s
 from flatwater.results.importers.texts import is_plain, read_head, read_text, unpacked_name
 from flatwater.results.schema import LatencyUs
 
@@ -33,25 +43,7 @@ COLUMNS = ("time", "value", "direction", "block")
 DIRECTIONS = ("read", "write", "trim")
 #: How much of a log's end is looked at.
 END_BYTES = 64 * 1024
-#: Per-IO logs are divided into intervals of this many milliseconds.
-INTERVAL_MS = 1000
-#: Longer than a year: the times cannot be the milliseconds of one run.
-TIME_MS_MAX = 366 * 86_400_000
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
-
-
-@dataclass
-class _Log:
-    path: Path
-    kind: str
-    time: Ints
-    value: Ints
-    direction: Ints
-    block: Ints
-    #: The note about a torn last line; empty if it is whole.
-    unread: list[str]
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -64,7 +56,7 @@ def read(paths: list[Path]) -> list[ImportedCell]:
 
     Errors: UserError with the file and the line that cannot be read.
     """
-    groups: dict[str, list[_Log]] = {}
+    groups: dict[str, list[Log]] = {}
     seen: dict[str, Path] = {}
     for path in paths:
         match = FILE_NAME.fullmatch(unpacked_name(path))
@@ -81,7 +73,7 @@ def read(paths: list[Path]) -> list[ImportedCell]:
     return [_cell(Path(prefix).name, logs) for prefix, logs in groups.items()]
 
 
-def _read_log(path: Path, kind: str) -> _Log:
+def _read_log(path: Path, kind: str) -> Log:
     columns = read_head(path).splitlines()[0].count(",") + 1
     names = [*COLUMNS, *(f"more{index}" for index in range(columns - len(COLUMNS)))]
     whole_lines, unread = _without_torn_end(path, columns)
@@ -100,10 +92,8 @@ def _read_log(path: Path, kind: str) -> _Log:
     if not whole or np.any(np.stack(arrays) < 0):
         raise _first_bad_line(path, columns)
     arrays, far = _without_far(path, arrays)
-    if arrays[0].max() > TIME_MS_MAX:
-        raise UserError("its times span more than a year", where=str(path), hint="is it a fio log, in milliseconds?")
     time, value, direction, block = arrays
-    return _Log(path, kind, time, value, direction, block, [*unread, *far])
+    return Log(path, kind, time, value, direction, block, [*unread, *far])
 
 
 def _without_far(path: Path, arrays: list[Ints]) -> tuple[list[Ints], list[str]]:
@@ -162,7 +152,16 @@ def _first_bad_line(path: Path, columns: int) -> UserError:
     return UserError("not a fio log", where=str(path))
 
 
-def _cell(label: str, logs: list[_Log]) -> ImportedCell:
+def _cell(label: str, logs: list[Log]) -> ImportedCell:
+    began_s = since_start(logs)
+    cell = _summed(label, logs)
+    cell.warnings += added_up([log for log in logs if log.kind in ("iops", "bw")] or logs)
+    if began_s is not None:
+        cell.began = began_s, True
+    return cell
+
+
+def _summed(label: str, logs: list[Log]) -> ImportedCell:
     if all(np.all(log.block > 0) for log in logs):
         return _per_io(label, logs)
     if any(np.any(log.block > 0) for log in logs):
@@ -173,14 +172,14 @@ def _cell(label: str, logs: list[_Log]) -> ImportedCell:
     return _averaged(label, logs)
 
 
-def _averaged(label: str, logs: list[_Log]) -> ImportedCell:
+def _averaged(label: str, logs: list[Log]) -> ImportedCell:
     rates = [log for log in logs if log.kind in ("iops", "bw")]
     if not rates:
         raise UserError(
             "averaged latencies alone are no throughput", where=str(logs[0].path), hint="add the _iops or _bw logs"
         )
-    length_ms = _spacing_ms(rates)
-    ends_ms = _window_ends(rates, length_ms)
+    length_ms = spacing_ms(rates)
+    ends_ms = window_ends(rates, length_ms)
     count = len(ends_ms)
     metrics: list[dict[str, float]] = [{} for _ in range(count)]
     for kind, name, factor in (("iops", "ops_per_s", 1.0), ("bw", "bytes_per_s", 1024.0)):
@@ -194,7 +193,7 @@ def _averaged(label: str, logs: list[_Log]) -> ImportedCell:
             total = np.zeros(count)
             for log in of_kind:
                 own = log.direction == direction
-                np.add.at(total, _number(log.time[own], ends_ms, length_ms), log.value[own] * factor)
+                np.add.at(total, number_of_window(log.time[own], ends_ms, length_ms), log.value[own] * factor)
             for interval, value in zip(metrics, total.tolist(), strict=True):
                 interval[f"workload.{word}_{name}"] = value
                 interval[f"workload.{name}"] = interval.get(f"workload.{name}", 0.0) + value
@@ -209,7 +208,7 @@ def _averaged(label: str, logs: list[_Log]) -> ImportedCell:
     return cell
 
 
-def _not_covered(logs: list[_Log], ends_ms: Ints, length_ms: int) -> list[str]:
+def _not_covered(logs: list[Log], ends_ms: Ints, length_ms: int) -> list[str]:
     """Warnings about missing lines at the start or the end of the run: the rates there and the counts are too low."""
     found = []
     last_ms = max(int(log.time.max()) for log in logs)
@@ -234,13 +233,13 @@ def _not_covered(logs: list[_Log], ends_ms: Ints, length_ms: int) -> list[str]:
     return found
 
 
-def _add_mean_latency(metrics: list[dict[str, float]], logs: list[_Log], ends_ms: Ints, length_ms: int) -> None:
+def _add_mean_latency(metrics: list[dict[str, float]], logs: list[Log], ends_ms: Ints, length_ms: int) -> None:
     if any(log.kind == "lat" for log in logs):
         logs = [log for log in logs if log.kind == "lat"]
     for direction, word in enumerate(DIRECTIONS):
         total, jobs = np.zeros(len(metrics)), np.zeros(len(metrics))
         for log in logs:
-            number = _number(log.time, ends_ms, length_ms)
+            number = number_of_window(log.time, ends_ms, length_ms)
             own = log.direction == direction
             np.add.at(total, number[own], log.value[own] / 1000)
             np.add.at(jobs, number[own], 1)
@@ -257,14 +256,14 @@ def _add_mean_latency(metrics: list[dict[str, float]], logs: list[_Log], ends_ms
             interval["workload.latency_mean_us"] = float(np.average(means, weights=rates))
 
 
-def _per_io(label: str, logs: list[_Log]) -> ImportedCell:
+def _per_io(label: str, logs: list[Log]) -> ImportedCell:
     # All kinds log the same IOs. The first of these that exists has the best latency.
     kind = min({log.kind for log in logs}, key=("lat", "clat", "iops", "bw").index)
     logs = [log for log in logs if log.kind == kind]
     time, value, direction, block = (np.concatenate([getattr(log, name) for log in logs]) for name in COLUMNS)
     # A last second that has hardly begun is not an interval.
     number = time // INTERVAL_MS
-    count = _check_count(max(int(time.max() / INTERVAL_MS + 0.5), 1), len(np.unique(number)), logs[0].path)
+    count = check_count(max(int(time.max() / INTERVAL_MS + 0.5), 1), len(np.unique(number)), logs[0].path)
     metrics: list[dict[str, float]] = [{} for _ in range(count)]
     for word, own in [
         ("", number < count),
@@ -316,7 +315,7 @@ def _latency(value_ns: Ints) -> LatencyUs:
 
 
 def _finished(
-    label: str, unit: str, metrics: list[dict[str, float]], begins_s: Floats, ends_s: Floats, logs: list[_Log]
+    label: str, unit: str, metrics: list[dict[str, float]], begins_s: Floats, ends_s: Floats, logs: list[Log]
 ) -> ImportedCell:
     lengths_s = ends_s - begins_s
     intervals = [
@@ -339,46 +338,3 @@ def _finished(
         bytes=round(float(size)),
         totals={"logs": [log.path.name for log in logs]},
     )
-
-
-def _spacing_ms(logs: list[_Log]) -> int:
-    """The window of log_avg_msec: the usual distance between lines of one direction."""
-    distances = [
-        np.diff(log.time[log.direction == direction]) for log in logs for direction in np.unique(log.direction)
-    ]
-    together = np.concatenate(distances) if distances else np.empty(0)
-    together = together[together > 0]
-    if len(together) == 0:
-        return int(max(log.time.max() for log in logs)) or INTERVAL_MS
-    # fio's clock is about a millisecond late, and users choose round numbers.
-    spacing = float(np.median(together))
-    return max(int(round(spacing / 10) * 10), 1) if spacing >= 50 else max(int(spacing), 1)
-
-
-def _window_ends(logs: list[_Log], length_ms: int) -> Ints:
-    """The end of each window of the run, from the first line to the last, including windows without lines.
-
-    fio's clock loses about a millisecond in each window. So a division by the window's length would skip a window after
-    some minutes.
-    """
-    times = np.unique(np.concatenate([log.time for log in logs]))
-    ends = times[np.append(np.diff(times) > length_ms / 2, True)]
-    _check_count(int((ends[-1] - ends[0]) // length_ms), len(ends), logs[0].path)
-    steps = np.maximum(np.rint(np.diff(ends) / length_ms).astype(np.int64), 1)
-    place = np.concatenate(([0], np.cumsum(steps)))
-    filled: Ints = np.rint(np.interp(np.arange(place[-1] + 1), place, ends)).astype(np.int64)
-    return filled
-
-
-def _number(time: Ints, ends_ms: Ints, length_ms: int) -> Ints:
-    """The window of each line. The jobs write theirs some milliseconds apart."""
-    number: Ints = np.minimum(np.searchsorted(ends_ms, time - length_ms // 2), len(ends_ms) - 1)
-    return number
-
-
-def _check_count(count: int, filled: int, path: Path) -> int:
-    """The number of windows, of which so many have lines. Errors: UserError if next to none has."""
-    if count > intervals_max(filled):
-        what = f"{filled:,} of {count:,} windows have lines: most of it was not logged"
-        raise UserError(what, where=str(path), hint="import a part of it")
-    return count

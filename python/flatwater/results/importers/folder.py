@@ -19,7 +19,7 @@ from flatwater.results.importers.imported import ImportedCell, Importer, counted
 from flatwater.results.importers.names import key_of, runs_of
 from flatwater.results.importers.prefixes import prefix_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording
-from flatwater.results.importers.settling import parts_of, read_part
+from flatwater.results.importers.settling import parts_of, read_part, tell_rejected
 from flatwater.results.importers.texts import read_head
 
 #: A folder with more files than this is probably not the one that was meant.
@@ -160,6 +160,7 @@ def _read_runs(importer: Importer, paths: list[Path], group: _Group, found: Foun
     except UserError as error:
         found.reports += [_refused(error, path, importer.NAME) for path in paths]
         return
+    tell_rejected([cell for _, cell in group.cells], paths, cells)
     for cell in cells:
         known = [one for one, other in group.cells if _is_same(cell, other)]
         if known:

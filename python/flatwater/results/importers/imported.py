@@ -72,6 +72,8 @@ class ImportedCell:
     started_at: str = ""
     #: Further files with data of this run.
     used: list[Path] = field(default_factory=list)
+    #: Files that say that they are of this run, and why they cannot be.
+    rejected: dict[Path, str] = field(default_factory=dict)
     #: Intervals of other programs that sampled meanwhile, in the time of this run.
     others: list[Interval] = field(default_factory=list)
     #: The ramp-up before the totals, seconds.

@@ -5,7 +5,7 @@ The judgement counts each reading once: one that stands for ten minutes among ot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -38,6 +38,17 @@ def read_part(importer: Importer, paths: list[Path]) -> list[ImportedCell]:
         cell.warnings = with_file(cell.warnings, paths[0].name)
         settle(cell, paths[0].name)
     return cells
+
+
+def tell_rejected(known: Iterable[ImportedCell], paths: Sequence[Path], cells: Sequence[ImportedCell]) -> None:
+    """Tells of the cells of some files which of these do not agree with a run that they are said to be of."""
+    here = {path.resolve() for path in paths}
+    for other in known:
+        for path, why in other.rejected.items():
+            for cell in cells:
+                logs = cell.totals.get("logs")
+                if path.resolve() in here and isinstance(logs, list) and path.name in logs:
+                    cell.warnings.append(why)
 
 
 def with_file(notes: Sequence[str], name: str) -> list[str]:
