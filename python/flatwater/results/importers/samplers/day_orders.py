@@ -27,5 +27,7 @@ def in_either_order(path: Path, read: Callable[[Path, bool], Recording]) -> Reco
     day_first = any(first > _MONTHS >= second for first, second in pairs)
     recording = read(path, day_first and not month_first)
     if not month_first and not day_first and any(first != second for first, second in pairs):
-        recording.day_first = read(path, True)
+        # Where its times do not come of these dates (a heading only), the order does not matter.
+        other = read(path, True)
+        recording.day_first = other if other.times != recording.times else None
     return recording

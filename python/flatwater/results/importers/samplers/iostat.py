@@ -6,6 +6,7 @@ changed over the years.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from flatwater.results.importers.samplers.sampler import (
     clean_lines,
     summed,
 )
-from flatwater.results.importers.samplers.stamps import read_stamp
+from flatwater.results.importers.samplers.stamps import DayClock, read_date, read_stamp, read_time
 
 NAME = "iostat"
 _KB, _MB, _SECTOR, _MS = 1024.0, 1024.0**2, 512.0, 1000.0
@@ -67,6 +68,20 @@ _WAITS = {
     "storage.write_await_us": "storage.write_ops_per_s",
     "storage.flush_await_us": "storage.flush_ops_per_s",
 }
+#: `-t` of old versions: Time: 23:59:30, on the day in the heading.
+_TIME_OF_DAY = re.compile(r"[^\W\d]{1,20}\s?:\s*(\d{1,2}:\d{2}:\d{2}.{0,6})")
+
+
+@dataclass
+class _Table:
+    """The table of devices of one report that is no mean since boot."""
+
+    at_s: float
+    line: int
+    start: int
+    devices: set[str] = field(default_factory=set)
+    #: Whether all of its rows were read.
+    is_whole: bool = False
 
 
 @dataclass
@@ -87,6 +102,11 @@ class _State:
     has_cpu: bool = False
     cpu: list[Sample] = field(default_factory=list)
     devices: dict[str, list[Sample]] = field(default_factory=dict)
+    #: The tables of devices, and the devices of each start, with those of its mean since boot.
+    tables: list[_Table] = field(default_factory=list)
+    of_start: dict[int, set[str]] = field(default_factory=dict)
+    table: _Table | None = None
+    day: DayClock | None = None
     unknown: set[str] = field(default_factory=set)
     broken: Broken = field(default_factory=Broken)
 
@@ -108,11 +128,14 @@ def _read(path: Path, day_first: bool) -> Recording:
     for number, line in host.lines(clean_lines(path)):
         words = line.split()
         if not words:
+            _end_table(state)
             continue
         if words[0] in ("Linux", "FreeBSD") and "(" in line:
             state.starts, state.is_boot, state.at_s, state.has_cpu = state.starts + 1, True, None, False
             # The next report is the first of a new start.
             state.heading = []
+            day = next((one for word in words if (one := read_date(word, day_first)) is not None), None)
+            state.day = DayClock(day) if day is not None else None
         elif words[0] == "avg-cpu:":
             _begin_report(state, number)
             state.heading, state.is_cpu, state.has_cpu = words[1:], True, True
@@ -120,14 +143,18 @@ def _read(path: Path, day_first: bool) -> Recording:
             if not state.has_cpu:
                 _begin_report(state, number)
             state.heading, state.is_cpu, state.has_cpu = words, False, False
+            _begin_table(state)
         elif (stamp := read_stamp(line, day_first)) is not None:
             state.at_s, state.clock = stamp
             state.line = number
+        elif (time := _TIME_OF_DAY.fullmatch(line.strip())) and (second := read_time(time[1])) is not None:
+            if state.day is not None:
+                state.at_s, state.clock, state.line = state.day.at(second), "local", number
         else:
             _row(state, number, words)
     if not any(state.devices.values()):
         raise state.broken.nothing(path, "no reports after the first, which is the mean since boot")
-    notes = [*starts_note(NAME, state.starts), *state.broken.notes()]
+    notes = [*starts_note(NAME, state.starts), *state.broken.notes(), *_fill_idle(state)]
     cpu, devices = all_in_order(state.cpu, state.devices, notes)
     return Recording(
         NAME,
@@ -156,8 +183,39 @@ def device_metrics(pairs: dict[str, float]) -> dict[str, float]:
     }
 
 
+def _begin_table(state: _State) -> None:
+    _end_table(state)
+    if not state.is_boot:
+        at_s = state.at_s if state.at_s is not None else float(state.reports - 1)
+        state.table = _Table(at_s, state.line, state.starts)
+        state.tables.append(state.table)
+
+
+def _end_table(state: _State) -> None:
+    """An empty line, or the next report, ends a table. The end of a file that was cut off does not."""
+    if state.table is not None:
+        state.table.is_whole = True
+    state.table = None
+
+
+def _fill_idle(state: _State) -> list[str]:
+    """With `-z`, a report has no row of a device that did nothing: that is a reading of nothing, and no gap."""
+    filled: dict[str, int] = {}
+    for name, samples in state.devices.items():
+        idle = dict.fromkeys(sorted({key for one in samples for key in one.metrics if "await" not in key}), 0.0)
+        for table in state.tables:
+            if table.is_whole and name not in table.devices and name in state.of_start.get(table.start, ()):
+                samples.append(Sample(table.at_s, dict(idle), table.line))
+                filled[name] = filled.get(name, 0) + 1
+        if name in filled:
+            # By their place in the file: a clock may go back.
+            samples.sort(key=lambda one: one.line)
+    return [f"{count:,} reports have no {name}, which did nothing then (-z)" for name, count in filled.items()]
+
+
 def _begin_report(state: _State, number: int) -> None:
     """A report begins. Without a heading line (cut off), the first is taken for the mean since boot, too."""
+    _end_table(state)
     state.is_boot = state.reports == 0 or (state.is_boot and not state.heading)
     state.reports += 1
     state.line = state.line if state.at_s is not None else number
@@ -170,16 +228,25 @@ def _row(state: _State, number: int, words: list[str]) -> None:
         return
     pairs = state.broken.values(number, names, texts)
     if pairs is None:
+        if state.table is not None:
+            # It may be the row of any device.
+            state.tables.pop()
+            state.table = None
         return
     known = CPU_COLUMNS if state.is_cpu else DEVICE_COLUMNS
     state.unknown |= {name for name in names if name not in known}
+    device = words[0].rstrip(":")
+    if not state.is_cpu:
+        state.of_start.setdefault(state.starts, set()).add(device)
+        if state.table is not None:
+            state.table.devices.add(device)
     if state.is_boot:
         return
     at_s = state.at_s if state.at_s is not None else float(state.reports - 1)
     if state.is_cpu:
         state.cpu.append(Sample(at_s, summed(pairs, CPU_COLUMNS), state.line))
     else:
-        state.devices.setdefault(words[0].rstrip(":"), []).append(Sample(at_s, device_metrics(pairs), state.line))
+        state.devices.setdefault(device, []).append(Sample(at_s, device_metrics(pairs), state.line))
 
 
 def _is_device_heading(words: list[str]) -> bool:

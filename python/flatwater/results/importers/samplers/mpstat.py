@@ -36,6 +36,8 @@ COLUMNS = {
     "intr/s": "machine.interrupts_per_s",
 }
 _ROW = re.compile(r"\s*(\d{1,2}:\d{2}:\d{2}(?:\s+[AaPp]\.?[Mm]\.?)?)\s+(\S.*)")
+#: The mean at the end, in the language of the machine: Average:, Durchschn.:, Moyenne :
+_AVERAGE = re.compile(r"[^\W\d]\S*\s?:\s+(?:all|CPU|NODE|\d{1,9})\s")
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -51,6 +53,7 @@ def read(path: Path) -> Recording:
 
 def _read(path: Path, day_first: bool) -> Recording:
     names: list[str] = []
+    unknown: set[str] = set()
     samples: list[Sample] = []
     broken, clock = Broken(), DayClock(0.0)
     dated = False
@@ -60,10 +63,13 @@ def _read(path: Path, day_first: bool) -> Recording:
             clock, dated = DayClock(day), True
         elif (heading := _heading(line)) is not None:
             names = heading
+            unknown |= {name for name in names if name not in COLUMNS}
             # Its time is that of the beginning of the interval: before midnight, the first row may be of the next day.
             begin_s = read_time(line.partition("CPU")[0])
             if begin_s is not None:
                 clock.at(begin_s)
+        elif _is_other_heading(line):
+            names = []
         elif names and (row := _ROW.fullmatch(line)) is not None:
             words = row[2].split()
             if words[0] != "all":
@@ -73,7 +79,9 @@ def _read(path: Path, day_first: bool) -> Recording:
                 broken.add(number)
             elif (values := broken.values(number, names, words[1:])) is not None:
                 samples.append(Sample(clock.at(second), cpu_metrics(values), number))
-        elif line.strip() and not line.startswith(("Linux", "Average", "\t")) and names and ":" not in line[:9]:
+        elif _AVERAGE.match(line):
+            continue
+        elif line.strip() and not line.startswith(("Linux", "\t")) and names and ":" not in line[:9]:
             broken.add(number)
     if not samples:
         raise broken.nothing(path, "no rows of all processors", "mpstat INTERVAL prints them")
@@ -81,14 +89,13 @@ def _read(path: Path, day_first: bool) -> Recording:
     if not dated:
         notes.append("without a date: its times count from a day that is not known")
     samples = in_order(samples, notes)
-    unknown = sorted(name for name in names if name not in COLUMNS)
     return Recording(
         NAME,
         "local" if dated else "none",
         _from_zero(samples, dated),
         None,
         notes=notes,
-        unknown=unknown,
+        unknown=sorted(unknown),
         host=host.name,
         told=host.told,
     )
@@ -113,6 +120,13 @@ def _heading(line: str) -> list[str] | None:
     row = _ROW.fullmatch(line)
     words = row[2].split() if row is not None else []
     return words[1:] if words[:1] == ["CPU"] and "%idle" in words else None
+
+
+def _is_other_heading(line: str) -> bool:
+    """Whether a table of nodes (`-N`) or of interrupts (`-I`) begins: its rows are not those of processors' times."""
+    row = _ROW.fullmatch(line)
+    words = row[2].split() if row is not None else []
+    return words[:1] == ["NODE"] or (words[:1] == ["CPU"] and not any(word.startswith("%") for word in words))
 
 
 def _day(line: str, day_first: bool) -> float | None:

@@ -18,7 +18,8 @@ from flatwater.results.importers.spans import damage_note, damaged, usual_interv
 
 NAME = "mysqladmin"
 _HEADING = re.compile(r"\|\s*Variable_name\s*\|\s*Value\s*\|")
-_ROW = re.compile(r"\|\s*([A-Za-z_0-9]{1,80})\s*\|\s*(\S*)\s*\|?\s*")
+#: Some values are sentences: Buffer pool(s) load completed at 261129 21:33:02.
+_ROW = re.compile(r"\|\s*([A-Za-z_0-9]{1,80})\s*\|([^|]*)\|?")
 
 #: Intervals of one run differ by no more than this share, or by a second.
 _UNEVEN = 0.1
@@ -52,11 +53,11 @@ def read(path: Path) -> Recording:
         if row is None:
             broken.add(number)
         elif (name := row[1].lower()) in KNOWN:
-            if (value := broken.whole(row[2])) is not None:
+            if (value := broken.whole(row[2].strip())) is not None:
                 found[-1].figures[name] = value
                 # Damage to a time is told with its line.
                 found[-1].line = number if name == "uptime" else found[-1].line
-            elif row[2]:
+            elif row[2].strip():
                 broken.add(number)
     notes = broken.notes()
     if len(found) > 1 and len(found[-1].figures) < len(found[0].figures):
