@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from flatwater.errors import UserError
+from flatwater.results.importers import FORMATS, Options, read_folder
 from flatwater.results.importers.samplers import iostat, mpstat, mysqladmin
 
 HEADING = "Linux 5.15.0 (db1) \t{day} \t_x86_64_\t(4 CPU)\n\n"
@@ -60,6 +62,15 @@ class TestIostat:
         text = HEADING.format(day="03/05/2024") + "".join(report(second, "sda", time=time) for second in range(10))
         assert (iostat.read(written(tmp_path, text)).day_first is not None) == ("/" in time)
 
+    def test_without_x_there_are_requests_of_all_kinds(self, tmp_path: Path) -> None:
+        columns = "Device             tps    MB_read/s    MB_wrtn/s    MB_read    MB_wrtn\n"
+        row = "sda              600.00         8.00         1.50        123        456\n"
+        text = "".join(report(second).replace(DEVICE, columns + row) for second in range(10))
+        written(tmp_path, HEADING.format(day="2024-03-05") + text)
+        (cell,) = read_folder([tmp_path], FORMATS, Options()).cells
+        assert (cell.unit, {one.metrics["workload.throughput"] for one in cell.intervals}) == ("IOPS", {600.0})
+        assert any(one.metrics.get("storage.ops_per_s") == 600.0 for one in [*cell.others, *cell.intervals])
+
 
 class TestMpstat:
     COLUMNS = "   %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n"
@@ -97,3 +108,10 @@ def test_values_that_are_sentences(tmp_path: Path) -> None:
     broken = text.replace("| Com_commit | 500 |", "| Com_com | Uptime | 500 |")
     found = mysqladmin.read(written(tmp_path, broken))
     assert [one for one in found.notes if "1 line that cannot be read" in one]
+
+
+def test_the_json_of_sysbench_has_a_hint(tmp_path: Path) -> None:
+    one = '{\n    "time":    1,\n    "threads": 64,\n    "tps": 1000.00,\n    "qps": {\n "total": 20000.00\n }\n }'
+    with pytest.raises(UserError) as refused:
+        read_folder([written(tmp_path, f"[\n  {one}\n]\n")], FORMATS, Options())
+    assert "sysbench.report_json" in (refused.value.hint or "")

@@ -160,6 +160,8 @@ def _of_device(name: str, path: Path, recording: Recording, options: Options) ->
     requests = []
     for sample in samples:
         counts = [sample.metrics.get(f"storage.{kind}_ops_per_s") for kind in ("read", "write")]
+        if counts == [None, None]:
+            counts = [sample.metrics.get("storage.ops_per_s")]
         known = [count for count in counts if count is not None]
         if known:
             total = {"workload.throughput": sum(known), "workload.ops_per_s": sum(known)}

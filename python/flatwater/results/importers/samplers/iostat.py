@@ -28,6 +28,8 @@ NAME = "iostat"
 _KB, _MB, _SECTOR, _MS = 1024.0, 1024.0**2, 512.0, 1000.0
 #: Columns of devices -> the metric, and what a unit of the column is (bytes, microseconds). sysstat's kB are KiB.
 DEVICE_COLUMNS = {
+    #: Without `-x`: requests of all kinds.
+    "tps": ("storage.ops_per_s", 1.0),
     "r/s": ("storage.read_ops_per_s", 1.0),
     "w/s": ("storage.write_ops_per_s", 1.0),
     "d/s": ("storage.discard_ops_per_s", 1.0),
