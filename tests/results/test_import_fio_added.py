@@ -21,14 +21,15 @@ def seconds(last: int, base_ms: int = 0) -> list[int]:
     return [base_ms + 1000 * second for second in range(1, last + 1)]
 
 
-def fio(place: Path, elapsed_s: int, **jobs: tuple[int, float]) -> Path:
+def fio(place: Path, elapsed_s: int, stonewall: bool = False, **jobs: tuple[int, float]) -> Path:
     """fio's JSON of jobs that wrote one log, each with its length and its rate."""
     found = []
-    for name, (length_s, rate) in jobs.items():
+    for group, (name, (length_s, rate)) in enumerate(jobs.items()):
         count = int(length_s * rate)
         read = {"runtime": length_s * 1000, "total_ios": count, "iops": rate, "io_kbytes": count * 4}
         read["io_bytes"] = read["io_kbytes"] * 1024
         found.append({"jobname": name, "elapsed": elapsed_s, "job_runtime": length_s * 1000, "read": read})
+        found[-1]["groupid"] = group * stonewall
     options = {"write_iops_log": "two", "log_avg_msec": "1000"}
     whole = {"fio version": "fio-3.33", "timestamp": 1_795_993_111, "global options": options, "jobs": found}
     (place / "two.json").write_text(json.dumps(whole, indent=1))
@@ -65,18 +66,19 @@ def test_lines_that_are_hardly_out_of_order_are_of_one_job(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("folder", [False, True])
 def test_one_log_of_jobs_one_after_another_is_left_out_beside_their_json(tmp_path: Path, folder: bool) -> None:
-    path = fio(tmp_path, 25, r=(12, 100.0), w=(12, 100.0))
+    path = fio(tmp_path, 25, True, r=(12, 100.0), w=(12, 100.0))
     (tmp_path / "two_iops.log").write_text(log(seconds(11), 100) + log(seconds(11), 100))
     cells = (
         read_folder([tmp_path], FORMATS, Options()).cells if folder else read_files([path, tmp_path / "two_iops.log"])
     )
     assert [cell.totals_only is not None for cell in cells] == [True, True]
     (note,) = told(cells[0], "two_iops.log left out")
-    assert "2 jobs wrote there, and did not run at the same time" in note
+    assert "2 jobs wrote there, and did not begin at the same time" in note
 
 
-def test_one_log_of_jobs_at_the_same_time_is_taken_beside_their_json(tmp_path: Path) -> None:
-    path = fio(tmp_path, 13, r=(12, 100.0), w=(12, 100.0))
+@pytest.mark.parametrize("elapsed_s", [13, 25], ids=["plain", "with a ramp time"])
+def test_one_log_of_jobs_at_the_same_time_is_taken_beside_their_json(tmp_path: Path, elapsed_s: int) -> None:
+    path = fio(tmp_path, elapsed_s, r=(12, 100.0), w=(12, 100.0))
     (tmp_path / "two_iops.log").write_text(log(seconds(11), 100) + log(seconds(11), 100))
     cells = read_files([path, tmp_path / "two_iops.log"])
     assert [bool(cell.intervals) for cell in cells] == [False, False, True]

@@ -36,6 +36,8 @@ NAME = "fio-json"
 TAIL = 0.5
 #: Logs whose rate or length differs from the totals by more than this share belong to another run.
 SAME_RUN = 0.1
+#: Options by which a job begins later than others.
+_DELAYS = ("startdelay", "start_delay", "wait_for")
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -189,9 +191,7 @@ def _logs_of(path: Path, output: Output, job: Job) -> list[Path]:
 def _reject_added(path: Path, output: Output, cells: list[ImportedCell]) -> None:
     """Leaves out logs of several jobs that did not run at the same time: added up, they are a rate that never was."""
     runs = [job for job in output.runs() if job.did_something()]
-    elapsed_s = max((job.elapsed or 0 for job in runs), default=0)
-    together = all(job.runtime_s >= (1 - SAME_RUN) * elapsed_s - 1 for job in runs)
-    if len(runs) < 2 or not elapsed_s or together or not cells:
+    if len(runs) < 2 or not cells or not _apart(output, runs):
         return
     taken = {one.resolve() for cell in cells for one in [*cell.used, *cell.rejected]}
     for kind in ("iops", "bw", "lat"):
@@ -205,8 +205,18 @@ def _reject_added(path: Path, output: Output, cells: list[ImportedCell]) -> None
             if kind != "lat":
                 cells[0].warnings.append(
                     f"{', '.join(log.name for log in logs[:3])} left out: {names.count(prefix)} jobs wrote there, and "
-                    f"did not run at the same time ({runs[0].runtime_s:,.0f} s and others of {elapsed_s:,} s)"
+                    "did not begin at the same time: it does not tell which lines are whose"
                 )
+
+
+def _apart(output: Output, jobs: list[Job]) -> bool:
+    """Whether jobs began at different times. Each counts the times in its log from its own start."""
+    elapsed_s = max(job.elapsed or 0 for job in jobs)
+    if all(job.runtime_s >= (1 - SAME_RUN) * elapsed_s - 1 for job in jobs):
+        return False
+    delayed = any(name in {**output.options, **job.options} for job in jobs for name in _DELAYS)
+    groups = {job.groupid for job in jobs}
+    return delayed or None in groups or len(groups) > 1
 
 
 def _logs_named(path: Path, prefix: str, kind: str) -> list[Path]:

@@ -85,6 +85,8 @@ class Job(pydantic.BaseModel):
     """A job, or a group of them (`group_reporting`)."""
 
     jobname: str
+    #: Jobs of one group run at the same time; `stonewall` begins the next.
+    groupid: int | None = None
     error: int = 0
     total_err: Count = 0
     options: dict[str, pydantic.JsonValue] = pydantic.Field(default_factory=dict, alias="job options")
