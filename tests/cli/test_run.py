@@ -114,7 +114,7 @@ class TestArguments:
         ran = lab.go({"duration_s": 0.1})
         again = lab.run(lab.write(), out=ran.out)
         assert again.code == 2
-        assert "not empty" in again.error and f"flatwater resume {ran.out}" in again.error
+        assert "not empty" in again.error and "resume" not in again.error, "it is complete"
 
     def test_an_empty_folder_is_used(self, lab: Lab) -> None:
         (lab.folder / "empty").mkdir()

@@ -118,14 +118,16 @@ def test_what_rests_on_something_wrong_is_not_told_besides() -> None:
     assert list(problems({"transactions": {"read": {"statements": []}}})) == ["workload.transactions.read.statements"]
 
 
-def test_a_transaction_has_one_begin() -> None:
+def test_a_begin_of_the_users_own_is_no_mistake() -> None:
+    """Results have such statements, and the server takes a BEGIN in a transaction."""
     for sql in ("BEGIN", "/* app */ start  transaction", "-- x\nCOMMIT"):
-        own = {"statements": [sql, "SELECT 1"]}
-        ((field, told),) = problems({"transactions": {"read": own}, "parameters": {}}).items()
-        assert (field, "autocommit = true" in told) == ("workload.transactions.read.statements.0", True)
-        assert not problems({"transactions": {"read": own | {"autocommit": True}}, "parameters": {}})
-    other = {"statements": ["SELECT 'COMMIT'", "ROLLBACK TO SAVEPOINT a"]}
-    assert not problems({"transactions": {"read": other}, "parameters": {}})
+        assert not problems({"transactions": {"read": {"statements": [sql, "SELECT 1"]}}, "parameters": {}})
+
+
+def test_an_experiment_with_all_its_defaults_written_is_right() -> None:
+    """As a result has it."""
+    resolved = {"kind": "sequence", "start": 1, "step": 1, "start_from": "SELECT MAX(id) + 1 FROM t"}
+    assert not problems({"transactions": {"read": {"statements": ["SELECT :id"]}}, "parameters": {"id": resolved}})
 
 
 def test_a_think_time_that_is_a_number_is_told_by_its_own_name() -> None:

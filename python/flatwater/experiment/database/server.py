@@ -12,7 +12,7 @@ from flatwater.experiment.database.address import SCHEMA_NAME, Address, has_pass
 from flatwater.experiment.database.login import Login, Socket, Tcp
 from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.database.settings import Setting, read_settings
-from flatwater.experiment.database.tls import PARAMETERS, Mode, PemFile, TlsWords, unreadable
+from flatwater.experiment.database.tls import PARAMETERS, Mode, PemFile, TlsWords
 from flatwater.experiment.parse import expanded
 from flatwater.experiment.problem import Problem, Table, quote, refuse
 from flatwater.experiment.units import Seconds
@@ -175,17 +175,8 @@ class Server(PlacedLayer):
         for name in PARAMETERS:
             if None not in (getattr(self, name), getattr(address.tls, name)):
                 yield _problem(name, "the url says it, too", "keep one", "url")
-        wrong = list(self._tls_words().over(address.tls).conflicts())
-        for name, what, hint, other in wrong:
+        for name, what, hint, other in self._tls_words().over(address.tls).conflicts():
             yield _problem(name, what, hint, other, "url")
-        # What cannot be used is not looked at.
-        for name in () if wrong else PARAMETERS[1:]:
-            own, of_url = getattr(self, name), getattr(address.tls, name)
-            path = of_url if own is None else own
-            found = None if path is None else unreadable(path)
-            if found is not None:
-                said = "url" if own is None else name
-                yield _problem(said, found, "a file that openssl wrote: certificates and keys in PEM", "url")
 
 
 def _problem(field: str, what: str, hint: str | None, *others: str) -> Problem:

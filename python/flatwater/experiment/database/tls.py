@@ -7,21 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
-from flatwater.errors import UserError
 from flatwater.experiment.database.login import Tls
-from flatwater.experiment.named_file import require_may_open
 from flatwater.experiment.parse import expanded
 from flatwater.experiment.problem import quote, refuse
 
 SslMode = Literal["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"]
-#: How a certificate or a key begins. Text may stand before it.
-_PEM = b"-----BEGIN "
-_PEM_BYTES = 2**20
 #: Modes that look at the server's certificate.
 _CHECKING = ("VERIFY_CA", "VERIFY_IDENTITY")
 
@@ -86,20 +80,6 @@ class TlsWords:
             yield lone, f"is of no use without {missing}", f"give {missing}, or take it out", missing
         elif self.ssl_cert is not None and mode == "DISABLED":
             yield "ssl_cert", "DISABLED shows no certificate", 'ssl_mode = "REQUIRED"', "ssl_mode"
-
-
-def unreadable(path: str) -> str | None:
-    """Why a file in PEM cannot be used, as far as it tells; None if it can, or may not be opened."""
-    try:
-        require_may_open(Path(path))
-    except UserError:
-        return None
-    try:
-        with Path(path).open("rb") as file:
-            found = _PEM in file.read(_PEM_BYTES)
-    except OSError as error:
-        return f"{path}: {error.strerror}"
-    return None if found else f"{path} is no file in PEM: it has no line {_PEM.decode()}..."
 
 
 #: What the url may say of TLS, in the names of the fields.

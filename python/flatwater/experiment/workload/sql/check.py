@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -14,10 +13,6 @@ from flatwater.experiment.workload.timing import problem
 from flatwater.spelling import nearest, suggest
 
 _A_SEQUENCE = '[workload.parameters] n = { kind = "sequence" }'
-#: What begins or commits a transaction, behind its comments; BEGIN NOT ATOMIC is a program.
-_OWN_FRAME = re.compile(
-    r"(?is)(?:\s|/\*(?!!).*?\*/|#[^\n]*\n|--\s[^\n]*\n)*(BEGIN(?!\s+NOT)|START\s+TRANSACTION|COMMIT)\b"
-)
 #: The number of statements whose texts are kept read.
 _KEPT = 4096
 
@@ -47,9 +42,6 @@ def statement_problems(
         for number, statement in enumerate(transaction.statements):
             place = f"transactions.{name}.statements.{number}"
             yield from _text_problems(place, statement.sql, parameters, used)
-            if not transaction.autocommit and (own := _OWN_FRAME.match(statement.sql)) is not None:
-                what = f"the session sends BEGIN and COMMIT around a transaction itself, and {own[1].upper()} ends it"
-                yield problem(place, what, "take it out, or autocommit = true", f"transactions.{name}.autocommit")
             for called in called_by(statement.sql):
                 source = parameters.get(called)
                 if isinstance(source, Column) and source.statement in named - found:
@@ -77,7 +69,8 @@ def statement_problems(
     for name, source in parameters.items():
         if not isinstance(source, SequenceParameter) or source.start_from is None or name in of_setup:
             continue
-        if "start" in source.model_fields_set:
+        # A resolved experiment has every field written.
+        if source.start != type(source).model_fields["start"].default:
             what = "start and start_from both say where it begins (the setup begins at start, and does not use it)"
             yield problem(f"parameters.{name}", what, "keep one", "setup")
     # What a statement calls that cannot be read is not known.
