@@ -67,3 +67,15 @@ def test_fields_go_back_to_their_defaults() -> None:
     assert reset == FlashCache(storage=SsdStorage(parameters={"other": 4}))
     assert cache.dirty_low_pct == 10
     assert reset_fields(Fileio(mode="rndwr", files=3), ["mode", "files"]) == Fileio(mode="rndwr"), "it needs a mode"
+
+
+@pytest.mark.parametrize(("written", "left_out"), [("file", "files"), ("thread", "threads"), ("nothing_like_it", None)])
+def test_the_default_of_a_field_that_is_misspelt_was_not_meant(written: str, left_out: str | None) -> None:
+    read = read_table(Fileio, "workload", {"mode": "rndwr", written: 7}, ANY)
+    assert [problem.field for problem in read.problems] == [f"workload.{written}"]
+    expected = {f"workload.{name}" for name in (written, left_out) if name is not None}
+    assert read.left_out == expected
+    if left_out is not None:
+        # It is there, too: then its value counts.
+        both = read_table(Fileio, "workload", {"mode": "rndwr", written: 7, left_out: 3}, ANY)
+        assert both.left_out == {f"workload.{written}"}

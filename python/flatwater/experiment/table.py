@@ -18,6 +18,7 @@ from flatwater.experiment.kinds import Kinds
 from flatwater.experiment.parse import Tables
 from flatwater.experiment.problem import Problem, Table, explain_error
 from flatwater.experiment.stage import Read
+from flatwater.spelling import nearest
 
 Kind = TypeVar("Kind", bound=Table)
 
@@ -44,6 +45,7 @@ def read_table(
     left_out = frozenset(problem.field for problem in problems)
     if not isinstance(table, Mapping):
         return Read(None, problems, left_out)
+    left_out |= {".".join(filter(None, (place, name))) for name in _meant(model, table, details, siblings)}
     try:
         sound = {**(stand_ins or {}), **_sound(model, table, details)}
         left_out |= {".".join(filter(None, (place, name))) for name in _gone(table, sound)}
@@ -124,6 +126,18 @@ def _gone(table: Mapping[str, object], sound: Mapping[str, object]) -> Iterator[
             yield str(name)
         elif isinstance(value, Mapping) and isinstance(kept, Mapping):
             yield from (f"{name}.{entry}" for entry in value if entry not in kept)
+
+
+def _meant(
+    model: type[BaseModel], table: Mapping[str, object], errors: Iterable[ErrorDetails], siblings: Sequence[str]
+) -> Iterator[str]:
+    """The fields whose names are misspelt, as it seems: nobody meant their defaults."""
+    for error in errors:
+        name, *inner = (str(part) for part in error["loc"])
+        if error["type"] == "extra_forbidden" and not inner:
+            meant = nearest(name, _beside(model, error, siblings))
+            if meant is not None and meant not in table:
+                yield meant
 
 
 def _may_lack(model: type[BaseModel], name: str, entry: str) -> bool:

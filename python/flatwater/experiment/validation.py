@@ -109,11 +109,7 @@ def _read_heading(tables: Mapping[str, Any], kinds: Kinds) -> Read[Heading]:
 
 def _read_other(name: str, tables: Mapping[str, Any], kinds: Kinds) -> Read[Table]:
     read = read_table(_OTHERS[name], name, tables[name], kinds)
-    left_out = read.left_out
-    if name == "load" and read.problems and isinstance(tables[name], Mapping) and "hosts" not in tables[name]:
-        # Misspelt, as it seems: its default was not meant.
-        left_out |= {"load.hosts"}
-    return Read(read.value or _OTHERS[name](), read.problems, left_out)
+    return Read(read.value or _OTHERS[name](), read.problems, read.left_out)
 
 
 def _read_views(tables: Mapping[str, Any], kinds: Kinds) -> Read[Views]:
