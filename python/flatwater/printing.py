@@ -194,6 +194,11 @@ def _discard(stream: TextIO) -> None:
         os.close(nowhere)
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: 1 sample, 2,000 samples."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def figure(value: float | None) -> str:
     """A figure of a table: whole from 100 on, three digits below; `-` for one that is unknown."""
     if value is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.printing import make_console, one_line
+from flatwater.printing import counted, make_console, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,8 +131,6 @@ def _options(device: str | None, timezone: str | None, every: float | None) -> O
 
 
 def _print_files(reports: Sequence[FileReport]) -> None:
-    from flatwater.results.importers.imported import counted
-
     console = make_console()
 
     def say(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.printing import make_console
+from flatwater.printing import counted, make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,7 +96,7 @@ def _list_experiments(as_json: bool) -> None:
     if console.width < TABLE_COLUMNS_MIN:
         for entry in entries:
             time = print_duration(entry.longest_s) + (" of virtual time" if entry.virtual else "")
-            cells = f"{entry.cells:,} cell{'' if entry.cells == 1 else 's'}"
+            cells = counted(entry.cells, "cell")
             _stack(console, entry.name, entry.title, f"{cells}, {time}, {_layers(entry, ', ')}")
         console.print("flatwater run NAME --set storage.path=DIR", style="dim")
         return

@@ -143,18 +143,15 @@ def _require_own_places(experiment: Experiment) -> None:
         for path in _all_of(experiment, field, storage.path):
             if path is None or _is_a(stat.S_ISBLK, path) or _is_a(stat.S_ISREG, path):
                 continue
-            try:
-                real = Path(path).resolve()
-            except (OSError, ValueError):
-                continue  # no name of a file: who opens it says why
-            require_free_place(Path(path), field)
+            place = Path(path)
+            require_free_place(place, field)
             # The card that holds the data may hold a cache for another storage, too.
             if isinstance(storage, FileStorage) and field != _OF_CACHE:
-                for other, place in seen:
-                    if other != field and is_one_place(real, place):
+                for other, its in seen:
+                    if other != field and is_one_place(place, its):
                         what = f"{path} is the directory of {other}, too: one storage would be shown as two"
                         raise UserError(what, where=field, hint="another directory, or one storage for both")
-                seen.append((field, real))
+                seen.append((field, place))
 
 
 def _storages(experiment: Experiment) -> Iterator[tuple[str, Storage]]:

@@ -18,6 +18,7 @@ from flatwater.errors import UserError
 from flatwater.notebook.arguments import checked
 from flatwater.notebook.chart import Chart
 from flatwater.notebook.frames import Library, converted
+from flatwater.printing import counted
 from flatwater.results import Cell, Result, open_result
 from flatwater.results.tags import read_tags
 from flatwater.spelling import suggest
@@ -77,9 +78,7 @@ class LoadedRun:
 
     def __repr__(self) -> str:
         cells = len(self._result.cells)
-        return (
-            f"<LoadedRun {shown(self.path)!r}: {self.name}, {cells:,} cell{'' if cells == 1 else 's'}, {self.status}>"
-        )
+        return f"<LoadedRun {shown(self.path)!r}: {self.name}, {counted(cells, 'cell')}, {self.status}>"
 
     def as_json(self) -> list[dict[str, object]]:
         """The finished cells as `flatwater run --json` prints them."""

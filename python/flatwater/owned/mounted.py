@@ -79,8 +79,8 @@ def _covering(mounts: Iterable[dict[str, str]], real: Path) -> dict[str, str] | 
 
 
 def read_mounts() -> list[dict[str, str]]:
-    """Every mount of this process, from /proc/self/mountinfo, proc(5); with `device` as
-    `major:minor`, and `root`, the folder of its file system that it shows.
+    """Every mount of this process, from /proc/self/mountinfo, proc(5); with `device` as `major:minor`, and `root`, the
+    folder of its file system that it shows.
     """
     mounts = []
     # Only spaces, tabs, newlines and backslashes are escaped. A name may contain other characters that Python treats as
@@ -107,8 +107,9 @@ def require_free_place(path: Path, where: str) -> None:
 
     Errors: UserError.
     """
-    require_no_data_directory(path, where)
-    for real in _names_of(path):
+    names = _names_of(path)
+    _refuse_servers(path, names, where)
+    for real in names:
         for folder in (real, *real.parents):
             if os.path.lexists(folder / LEDGER):
                 what = "is a folder that flatwater made" if folder == real else f"is in {folder}, which flatwater made"
@@ -121,7 +122,11 @@ def require_no_data_directory(path: Path, where: str) -> None:
 
     Errors: UserError.
     """
-    for real in _names_of(path):
+    _refuse_servers(path, _names_of(path), where)
+
+
+def _refuse_servers(path: Path, names: Iterable[Path], where: str) -> None:
+    for real in names:
         for folder in (real, *real.parents):
             found = next((name for name in _OF_SERVERS if os.path.lexists(folder / name)), None)
             if found is not None:

@@ -105,12 +105,9 @@ class CellRunner:
                 placed = placed_error(raised, self._experiment)
                 if isinstance(placed, UserError) and not measured_s(journal.phases):
                     raise placed from None  # the experiment cannot be run as it is written
-                told, over = self._stack.database.explained(str(placed)), begun
+                status, over, told = "failed", begun, self._stack.database.explained(str(placed))
                 of_engine = isinstance(raised, EngineError)
-                status, failure = (
-                    "failed",
-                    with_hint(told) if of_engine else self._stack.database.kept(told, self._logs),
-                )
+                failure = with_hint(told) if of_engine else self._stack.database.kept(told, self._logs)
             finally:
                 # Also for other exceptions (a closed output, a second Ctrl-C): nothing is left running.
                 can_go_on = self._experiment.workload.cannot_go_on is None

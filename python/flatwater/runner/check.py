@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from flatwater.experiment import Experiment, count_cells, device_text, load, longest_s, print_duration, require_runnable
+from flatwater.printing import counted
 from flatwater.runner.trial import real_seconds
 from flatwater.runner.verdicts import Shortfall, find_shortfall
 
@@ -41,7 +42,7 @@ class Checked:
     @property
     def cells_text(self) -> str:
         """`3 cells, about 30 s`."""
-        return f"{self.cells:,} cell{'' if self.cells == 1 else 's'}, {self._time}"
+        return f"{counted(self.cells, 'cell')}, {self._time}"
 
     @property
     def modelled_text(self) -> str:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, OwnStatements, QueryLog, Timing
+from flatwater.printing import counted
 from flatwater.results.schema import CellSummary
 from flatwater.runner.tally import ERROR_PREFIX
 
@@ -54,7 +55,7 @@ def judge_errors(summary: CellSummary, workload: Timing) -> None:
         return
     what = "statement" if isinstance(workload, QueryLog) else "transaction"
     share_pct = 100 * summary.errors / (summary.errors + summary.operations)
-    told = f"{_some(summary.errors, what)} failed ({_percent(share_pct)} of all): {_by_number(summary.counters)}"
+    told = f"{counted(summary.errors, what)} failed ({_percent(share_pct)} of all): {_by_number(summary.counters)}"
     first = next((event.text for event in summary.events if event.kind == "fault"), None)
     if first is not None:
         told += f"; the first: {first}"
@@ -72,15 +73,15 @@ def _replay_warnings(summary: CellSummary) -> list[str]:
     if late:
         share_pct = 100 * late / max(1, late, summary.operations + summary.errors)
         found.append(
-            f"{_some(late, 'statement')} ({_percent(share_pct)}) began late, "
+            f"{counted(late, 'statement')} ({_percent(share_pct)}) began late, "
             f"by {lag_ms / late / 1000:.3g} s on average: the sessions did not keep up with the log"
         )
     if skipped:
         verbs, them = ("may write and was", "it") if skipped == 1 else ("may write and were", "them")
-        found.append(f"{_some(skipped, 'statement')} {verbs} left out (workload.allow_writes replays {them})")
+        found.append(f"{counted(skipped, 'statement')} {verbs} left out (workload.allow_writes replays {them})")
     if mixed:
         found.append(
-            f"{_some(mixed, 'statement')} ran on a session that another recorded connection was using: "
+            f"{counted(mixed, 'statement')} ran on a session that another recorded connection was using: "
             "their transactions mix (more workload.connections keep them apart)"
         )
     return found
@@ -100,10 +101,6 @@ def _by_number(counters: dict[str, int]) -> str:
     named = [f"error {number} {_times(found[number])}" for number in numbers[:NAMED_MAX]]
     others = sum(found[number] for number in numbers[NAMED_MAX:])
     return ", ".join([*named, *([f"others {_times(others)}"] if others else [])])
-
-
-def _some(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _times(count: int) -> str:

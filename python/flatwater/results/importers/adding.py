@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from flatwater.printing import counted
 from flatwater.results.importers.claims import Claims, Granted
 from flatwater.results.importers.clocks import Placed, Timeline
-from flatwater.results.importers.imported import ImportedCell, Interval, counted
+from flatwater.results.importers.imported import ImportedCell, Interval
 from flatwater.results.importers.samplers import Recording
 from flatwater.results.importers.settling import with_file
 from flatwater.results.importers.spans import is_damage

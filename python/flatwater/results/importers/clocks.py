@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from flatwater.results.importers.imported import Interval, counted
+from flatwater.printing import counted
+from flatwater.results.importers.imported import Interval
 from flatwater.results.importers.samplers import Recording, Sample
 from flatwater.results.importers.spans import GAP_TIMES, gap_note, usual_interval
 

@@ -61,7 +61,6 @@ def since_start(logs: list[Log]) -> float | None:
 
 def added_up(logs: list[Log]) -> list[str]:
     """What is told where the rates of several jobs are added: no log tells when its job ran."""
-    names = sorted({log.path.name for log in logs})
     too_high = "taken as running at the same time: if they ran one after another, the rate is too high"
     for log in logs:
         if line := _begins_again(log):

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.printing import counted
 from flatwater.results.importers.adding import Assembled
 from flatwater.results.importers.assemble import Options, assemble, from_recordings
 from flatwater.results.importers.dates import settled
-from flatwater.results.importers.imported import ImportedCell, Importer, counted
+from flatwater.results.importers.imported import ImportedCell, Importer
 from flatwater.results.importers.names import key_of, runs_of
 from flatwater.results.importers.prefixes import prefix_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording

@@ -10,9 +10,10 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from flatwater.printing import counted
 from flatwater.results import MetricSummary
 from flatwater.results.importers.figures import count_of
-from flatwater.results.importers.imported import ImportedCell, Totals, bad_line, counted, numbered_lines
+from flatwater.results.importers.imported import ImportedCell, Totals, bad_line, numbered_lines
 from flatwater.results.importers.texts import read_text, stem_of
 from flatwater.results.schema import FieldValues
 

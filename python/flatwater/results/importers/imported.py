@@ -108,8 +108,3 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
 def bad_line(path: Path, number: int, what: str, hint: str = "the file is damaged or truncated there") -> UserError:
     """The error for a line that cannot be read."""
     return UserError(what, where=f"{path}:{number}", hint=hint)
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things: 1 sample, 2,000 samples."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -11,7 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from flatwater.errors import UserError
-from flatwater.results.importers.imported import ImportedCell, Importer, Interval, counted
+from flatwater.printing import counted
+from flatwater.results.importers.imported import ImportedCell, Importer, Interval
 from flatwater.results.importers.spans import GAP_TIMES, is_damage, joined_part, length_text
 
 _THROUGHPUT = "workload.throughput"

@@ -13,9 +13,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.printing import counted
 from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.figures import damaged_figure, plain
-from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, counted, numbered_lines
+from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines
 from flatwater.results.importers.samplers.line_stamps import unstamped
 from flatwater.results.importers.sysbench_options import HEADING, NUMBER, TOTALS, block_bytes, settings, threads_of
 from flatwater.results.importers.sysbench_run import UNKNOWN, Run, place
@@ -48,6 +49,8 @@ ERRORS = re.compile(rf"(?:err/s|errors/s|errors):? {NUMBER}")
 QUEUE = re.compile(r"queue length: (\d{1,9}),? concurrency: (\d{1,9})")
 FAILURE = re.compile(r"FATAL: (.*)")
 RUNNING = re.compile(r"Running the test with following options")
+#: The rates of queries, in the order in which a report has them.
+_QUERY_RATES = ("queries_per_s", "read_queries_per_s", "write_queries_per_s", "other_queries_per_s")
 CHECKPOINT = re.compile(r"\[\s*\d{1,9}(?:\.\d{1,9})?\s*s\s*\]\s*Checkpoint report:\s*")
 
 
@@ -160,8 +163,7 @@ def _other_line(number: int, run: Run, line: str) -> None:
 def _csv_line(number: int, run: Run, match: re.Match[str]) -> None:
     values = [float(value) for value in match.groups()]
     run.unit, run.is_csv = "tps", True
-    names = ("queries_per_s", "read_queries_per_s", "write_queries_per_s", "other_queries_per_s")
-    metrics = {f"workload.{name}": value for name, value in zip(names, values[3:7], strict=True)}
+    metrics = {f"workload.{name}": value for name, value in zip(_QUERY_RATES, values[3:7], strict=True)}
     metrics |= {"workload.throughput": values[2], "workload.ops_per_s": values[2], "workload.errors_per_s": values[8]}
     if values[7] > 0:
         metrics["workload.latency_p95_us"] = values[7] * 1000
@@ -250,8 +252,9 @@ def _event_metrics(run: Run, match: re.Match[str]) -> dict[str, float]:
     rate = float(match[3])
     metrics = {"workload.throughput": rate, "workload.ops_per_s": rate}
     if queries := QUERIES.search(match[4]):
-        names = ("queries_per_s", "read_queries_per_s", "write_queries_per_s", "other_queries_per_s")
-        metrics |= {f"workload.{name}": float(value) for name, value in zip(names, queries.groups(), strict=True)}
+        metrics |= {
+            f"workload.{name}": float(value) for name, value in zip(_QUERY_RATES, queries.groups(), strict=True)
+        }
     elif queries := QUERIES_05.search(match[4]):
         metrics["workload.read_queries_per_s"] = float(queries[1])
         metrics["workload.write_queries_per_s"] = float(queries[2])

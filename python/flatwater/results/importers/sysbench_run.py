@@ -7,7 +7,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flatwater.results.importers.imported import Interval, bad_line, counted
+from flatwater.printing import counted
+from flatwater.results.importers.imported import Interval, bad_line
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import damage_note, damaged
 

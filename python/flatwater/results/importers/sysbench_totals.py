@@ -38,25 +38,18 @@ def latency_of(totals: Mapping[str, float]) -> LatencyUs | None:
 def whole_run(path: Path, run: Run) -> dict[str, MetricSummary]:
     """The rates of the whole run, from its totals."""
     totals = run.totals
+    run.unit = "tps" if total_rate(totals, "tps") is not None else "IOPS"
+    rate = total_rate(totals, run.unit)
+    if rate is None and "events" in totals:
+        run.unit, rate = "tps", totals["events"] / totals["total_time_s"]
+    if rate is None:
+        raise bad_line(path, *(run.broken.first or (run.line, "sysbench's totals have no throughput")))
     metrics: dict[str, float] = {}
-    if "transactions_per_s" in totals or "events_per_s" in totals:
-        run.unit = "tps"
-        rate = totals.get("transactions_per_s", totals.get("events_per_s", 0.0))
-    elif "reads_per_s" in totals and "writes_per_s" in totals:
-        run.unit = "IOPS"
-        rate = totals["reads_per_s"] + totals["writes_per_s"]
+    if run.unit == "IOPS" and "reads_per_s" in totals and "writes_per_s" in totals:
         metrics["workload.read_ops_per_s"] = totals["reads_per_s"]
         metrics["workload.write_ops_per_s"] = totals["writes_per_s"]
         if "read_mib_per_s" in totals and "written_mib_per_s" in totals:
             metrics["workload.bytes_per_s"] = (totals["read_mib_per_s"] + totals["written_mib_per_s"]) * 2**20
-    elif "requests_per_s" in totals:
-        run.unit = "IOPS"
-        rate = totals["requests_per_s"]
-    elif "events" in totals:
-        run.unit = "tps"
-        rate = totals["events"] / totals["total_time_s"]
-    else:
-        raise bad_line(path, *(run.broken.first or (run.line, "sysbench's totals have no throughput")))
     metrics["workload.ops_per_s"] = metrics["workload.throughput"] = rate
     return {name: MetricSummary(mean=value, max=None) for name, value in metrics.items()}
 

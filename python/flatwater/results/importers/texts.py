@@ -77,10 +77,15 @@ def read_head(path: Path) -> str:
     if not text.strip():
         raise UserError("the file is empty", where=str(path), hint="did the benchmark run to its end?")
     if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
         hint = "unpack it first: tar -xf" if text[_TAR] == "ustar" else None
-        raise UserError("binary, not the text that a benchmark prints", where=f"{path}:{line}", hint=hint)
+        raise UserError(
+            "binary, not the text that a benchmark prints", where=f"{path}:{_line_of_zero(text)}", hint=hint
+        )
     return text
+
+
+def _line_of_zero(text: str) -> int:
+    return text[: text.index("\0")].count("\n") + 1
 
 
 @contextmanager
@@ -136,6 +141,5 @@ def read_text(path: Path) -> str:
         raise UserError(f"larger than {TEXT_BYTES_MAX >> 20} MiB", where=str(path), hint="import parts of it")
     text = decoded(content)
     if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise UserError("binary data in the text: the file is damaged", where=f"{path}:{line}")
+        raise UserError("binary data in the text: the file is damaged", where=f"{path}:{_line_of_zero(text)}")
     return text

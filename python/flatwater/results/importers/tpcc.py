@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.printing import counted
 from flatwater.results.importers.agreeing import tell_difference
-from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, counted, numbered_lines
+from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import GAP_TIMES, damage_note, damaged
 from flatwater.results.importers.texts import read_text, stem_of

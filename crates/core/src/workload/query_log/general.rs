@@ -50,31 +50,6 @@ pub(super) struct General {
 }
 
 impl General {
-    /// Takes a line, with its end; gives the entry that it ends.
-    fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
-        self.last_at = number;
-        let Some(head) = read_head(line) else {
-            return match why_no_head(line) {
-                Some(what) if !self.is_inside_quotes() => {
-                    let done = self.finish();
-                    self.unread.add(number, what);
-                    done
-                }
-                _ => {
-                    // Behind a command there are no further lines.
-                    if self.open.is_none() && !line.trim_ascii().is_empty() {
-                        self.unread.add(number, "it is neither a statement nor an entry");
-                    }
-                    self.more(line);
-                    None
-                }
-            };
-        };
-        let done = self.finish();
-        self.begin(&head, number);
-        done
-    }
-
     /// Begins an entry.
     fn begin(&mut self, head: &Head, number: u64) {
         self.open_at = number;
@@ -128,6 +103,41 @@ impl General {
         }
     }
 
+    fn is_inside_quotes(&self) -> bool {
+        self.open.is_some() && self.scan.is_open()
+    }
+}
+
+impl Form for General {
+    /// Takes a line, with its end; gives the entry that it ends.
+    fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
+        self.last_at = number;
+        let Some(head) = read_head(line) else {
+            return match why_no_head(line) {
+                Some(what) if !self.is_inside_quotes() => {
+                    let done = self.finish();
+                    self.unread.add(number, what);
+                    done
+                }
+                _ => {
+                    // Behind a command there are no further lines.
+                    if self.open.is_none() && !line.trim_ascii().is_empty() {
+                        self.unread.add(number, "it is neither a statement nor an entry");
+                    }
+                    self.more(line);
+                    None
+                }
+            };
+        };
+        let done = self.finish();
+        self.begin(&head, number);
+        done
+    }
+
+    fn text(&mut self, line: &[u8], _: u64) {
+        self.more(line);
+    }
+
     /// Takes a further line of a statement, or a further piece of a line that is longer than what is read at once.
     fn more(&mut self, piece: &[u8]) {
         if let Some(entry) = &mut self.open {
@@ -136,21 +146,8 @@ impl General {
         }
     }
 
-    /// The file ends here; `inside` of a line: a server ends each with a line end.
-    fn end(&mut self, inside: bool) -> Option<Entry> {
-        self.cut |= inside;
-        if inside && self.open.is_none() {
-            self.unread.add(self.last_at, "it has no end");
-        }
-        let last = self.finish();
-        for line in std::mem::take(&mut self.executes).into_values() {
-            self.unread.add(line, REFUSED);
-        }
-        last
-    }
-
-    fn is_inside_quotes(&self) -> bool {
-        self.open.is_some() && self.scan.is_open()
+    fn cut(&mut self) {
+        self.cut = true;
     }
 
     /// The entry that was read last. `None` of one that cannot be read, which is counted, or that is empty.
@@ -192,31 +189,18 @@ impl General {
         }
         (!entry.sql.is_empty() && !self.is_prepared).then_some(entry)
     }
-}
 
-impl Form for General {
-    fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
-        Self::line(self, line, number)
-    }
-
-    fn text(&mut self, line: &[u8], _: u64) {
-        Self::more(self, line);
-    }
-
-    fn more(&mut self, piece: &[u8]) {
-        Self::more(self, piece);
-    }
-
-    fn cut(&mut self) {
-        self.cut = true;
-    }
-
-    fn finish(&mut self) -> Option<Entry> {
-        Self::finish(self)
-    }
-
+    /// The file ends here; `inside` of a line: a server ends each with a line end.
     fn end(&mut self, inside: bool) -> Option<Entry> {
-        Self::end(self, inside)
+        self.cut |= inside;
+        if inside && self.open.is_none() {
+            self.unread.add(self.last_at, "it has no end");
+        }
+        let last = self.finish();
+        for line in std::mem::take(&mut self.executes).into_values() {
+            self.unread.add(line, REFUSED);
+        }
+        last
     }
 
     fn begins(line: &[u8]) -> bool {

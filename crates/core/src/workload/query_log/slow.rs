@@ -54,47 +54,6 @@ pub(super) struct Slow {
 }
 
 impl Slow {
-    /// Takes a line, with its end; gives the entry that it ends.
-    fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
-        if is_head(line) {
-            // A comment that no statement ended with is what is left of this head.
-            let lost = if self.text.held.is_empty() { None } else { Some(self.text.held_at) };
-            self.text.held.clear();
-            let done = if self.begun || !self.in_head { self.finish() } else { None };
-            self.enter(lost.unwrap_or(number));
-            self.broken = self.broken.or(lost.map(|line| (line, "the head of an entry")));
-            self.head(line, number);
-            return done;
-        }
-        // MariaDB frames the plan (log_slow_verbosity = explain) with lines of `#` alone. Behind the SET timestamp, a
-        // comment is the statement's.
-        let is_comment = line.starts_with(b"# ") || line.trim_ascii_end() == b"#";
-        if self.in_head && is_comment && (self.timestamp_us.is_none() || is_command(line)) {
-            self.head(line, number);
-            return None;
-        }
-        if is_field(line) {
-            self.text.drop_rest();
-        }
-        if line.starts_with(b"#") && self.text.is_closed() {
-            return self.hold(line, number);
-        }
-        if line.first() == Some(&0) && self.text.is_closed() {
-            self.unread.add(number, "zero bytes");
-            return None;
-        }
-        self.text.unhold();
-        self.body(line, number);
-        None
-    }
-
-    /// Takes a further piece of a line that is longer than what is read at once.
-    fn more(&mut self, piece: &[u8]) {
-        if !self.in_head && self.text.held.is_empty() {
-            self.text.more(piece);
-        }
-    }
-
     /// A comment behind what may be the end of a statement. It is the statement's, unless a line of a head follows it.
     fn hold(&mut self, line: &[u8], number: u64) -> Option<Entry> {
         if !is_field(line) {
@@ -126,75 +85,6 @@ impl Slow {
             self.begun_at = number;
         }
         self.in_head = true;
-    }
-
-    /// The file ends here; `inside` of a line: a server ends each statement with one.
-    fn end(&mut self, inside: bool) -> Option<Entry> {
-        self.text.end(inside);
-        self.finish()
-    }
-
-    /// The entry that was read last. `None` of one that cannot be read, which is counted, or that is no statement.
-    fn finish(&mut self) -> Option<Entry> {
-        let mut broken = self.broken.take();
-        if !self.text.held.is_empty() {
-            // What is left of the next head: the statement before it is whole.
-            self.text.held.clear();
-            self.unread.add(self.text.held_at, "the head of an entry");
-        }
-        let cut_inside = self.text.is_cut();
-        let Text { mut sql, ended, last_end, cut, .. } = std::mem::take(&mut self.text);
-        let cut = cut || cut_inside;
-        let is_command = std::mem::take(&mut self.kind.is_command);
-        if !self.begun && !sql.is_empty() {
-            broken = broken.or(Some((self.begun_at, "there is no # User@Host")));
-        } else if self.begun_at > 0 && (cut || !ended) && !is_command && broken.is_none() {
-            match last_end.filter(|(length, _)| !cut && is_whole(&sql, *length)) {
-                Some((length, next)) => {
-                    sql.truncate(length);
-                    self.unread.add(next, "it is neither a statement nor a head");
-                }
-                None => broken = Some((self.begun_at, "it has no end")),
-            }
-        }
-        // Servers write a SET timestamp: without one, something else stood there, and is before the statement now.
-        let lacks_stamp = self.timestamp_us.is_none() && !sql.is_empty();
-        if lacks_stamp && (self.is_stamped || (has_several(&sql) && !holds_statements(&sql))) {
-            broken = broken.or(Some((self.begun_at, "the head of an entry")));
-        }
-        // One log has the numbers of all of its connections.
-        if self.begun && !self.sessions.is_numbered && self.sessions.has_numbers && !sql.is_empty() {
-            broken = broken.or(Some((self.begun_at, "the connection's number")));
-        }
-        self.sessions.has_numbers |= self.sessions.is_numbered;
-        while sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
-            sql.pop();
-        }
-        let told_us = self.told_us();
-        self.last.ended_us = self.timestamp_us.take().map_or(self.last.ended_us, |us| us + self.query_us);
-        self.kind.is_warned = false;
-        self.last.told_us = told_us.unwrap_or(self.last.told_us);
-        if told_us.is_none() && !sql.is_empty() {
-            broken = broken.or(Some((self.begun_at, "it has no time")));
-        }
-        let of_begin = std::mem::take(&mut self.fields.qc_hit) & std::mem::take(&mut self.fields.bytes_sent);
-        let whole = self.begun && !sql.is_empty() && broken.is_none();
-        if let Some((line, what)) = broken {
-            self.unread.add(line, what);
-        }
-        let schema = match self.schema.take() {
-            Some(told) => (!told.is_empty()).then_some(told),
-            None => self.used.clone(),
-        };
-        self.kind.is_of_program &= whole;
-        let (session, query_us) = (self.session, std::mem::take(&mut self.query_us));
-        (self.begun, self.begun_at, self.in_head) = (false, 0, false);
-        let told_us = told_us.filter(|_| whole && !std::mem::take(&mut self.kind.is_of_program))?;
-        self.sessions.escapes.extend(escapes_of(&sql).map(|escapes| (session, escapes)));
-        self.notes.nameless |= !self.sessions.is_numbered;
-        self.notes.calls |= self.fields.last_errno && effect::verb(&sql) == "CALL";
-        let at_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
-        Some(Entry { at_us, session, schema, anew: false, moved: false, sql })
     }
 
     fn head(&mut self, line: &[u8], number: u64) {
@@ -310,8 +200,38 @@ impl Slow {
 }
 
 impl Form for Slow {
+    /// Takes a line, with its end; gives the entry that it ends.
     fn line(&mut self, line: &[u8], number: u64) -> Option<Entry> {
-        Self::line(self, line, number)
+        if is_head(line) {
+            // A comment that no statement ended with is what is left of this head.
+            let lost = if self.text.held.is_empty() { None } else { Some(self.text.held_at) };
+            self.text.held.clear();
+            let done = if self.begun || !self.in_head { self.finish() } else { None };
+            self.enter(lost.unwrap_or(number));
+            self.broken = self.broken.or(lost.map(|line| (line, "the head of an entry")));
+            self.head(line, number);
+            return done;
+        }
+        // MariaDB frames the plan (log_slow_verbosity = explain) with lines of `#` alone. Behind the SET timestamp, a
+        // comment is the statement's.
+        let is_comment = line.starts_with(b"# ") || line.trim_ascii_end() == b"#";
+        if self.in_head && is_comment && (self.timestamp_us.is_none() || is_command(line)) {
+            self.head(line, number);
+            return None;
+        }
+        if is_field(line) {
+            self.text.drop_rest();
+        }
+        if line.starts_with(b"#") && self.text.is_closed() {
+            return self.hold(line, number);
+        }
+        if line.first() == Some(&0) && self.text.is_closed() {
+            self.unread.add(number, "zero bytes");
+            return None;
+        }
+        self.text.unhold();
+        self.body(line, number);
+        None
     }
 
     fn text(&mut self, line: &[u8], number: u64) {
@@ -319,20 +239,84 @@ impl Form for Slow {
         self.body(line, number);
     }
 
+    /// Takes a further piece of a line that is longer than what is read at once.
     fn more(&mut self, piece: &[u8]) {
-        Self::more(self, piece);
+        if !self.in_head && self.text.held.is_empty() {
+            self.text.more(piece);
+        }
     }
 
     fn cut(&mut self) {
         self.text.cut = true;
     }
 
+    /// The entry that was read last. `None` of one that cannot be read, which is counted, or that is no statement.
     fn finish(&mut self) -> Option<Entry> {
-        Self::finish(self)
+        let mut broken = self.broken.take();
+        if !self.text.held.is_empty() {
+            // What is left of the next head: the statement before it is whole.
+            self.text.held.clear();
+            self.unread.add(self.text.held_at, "the head of an entry");
+        }
+        let cut_inside = self.text.is_cut();
+        let Text { mut sql, ended, last_end, cut, .. } = std::mem::take(&mut self.text);
+        let cut = cut || cut_inside;
+        let is_command = std::mem::take(&mut self.kind.is_command);
+        if !self.begun && !sql.is_empty() {
+            broken = broken.or(Some((self.begun_at, "there is no # User@Host")));
+        } else if self.begun_at > 0 && (cut || !ended) && !is_command && broken.is_none() {
+            match last_end.filter(|(length, _)| !cut && is_whole(&sql, *length)) {
+                Some((length, next)) => {
+                    sql.truncate(length);
+                    self.unread.add(next, "it is neither a statement nor a head");
+                }
+                None => broken = Some((self.begun_at, "it has no end")),
+            }
+        }
+        // Servers write a SET timestamp: without one, something else stood there, and is before the statement now.
+        let lacks_stamp = self.timestamp_us.is_none() && !sql.is_empty();
+        if lacks_stamp && (self.is_stamped || (has_several(&sql) && !holds_statements(&sql))) {
+            broken = broken.or(Some((self.begun_at, "the head of an entry")));
+        }
+        // One log has the numbers of all of its connections.
+        if self.begun && !self.sessions.is_numbered && self.sessions.has_numbers && !sql.is_empty() {
+            broken = broken.or(Some((self.begun_at, "the connection's number")));
+        }
+        self.sessions.has_numbers |= self.sessions.is_numbered;
+        while sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
+            sql.pop();
+        }
+        let told_us = self.told_us();
+        self.last.ended_us = self.timestamp_us.take().map_or(self.last.ended_us, |us| us + self.query_us);
+        self.kind.is_warned = false;
+        self.last.told_us = told_us.unwrap_or(self.last.told_us);
+        if told_us.is_none() && !sql.is_empty() {
+            broken = broken.or(Some((self.begun_at, "it has no time")));
+        }
+        let of_begin = std::mem::take(&mut self.fields.qc_hit) & std::mem::take(&mut self.fields.bytes_sent);
+        let whole = self.begun && !sql.is_empty() && broken.is_none();
+        if let Some((line, what)) = broken {
+            self.unread.add(line, what);
+        }
+        let schema = match self.schema.take() {
+            Some(told) => (!told.is_empty()).then_some(told),
+            None => self.used.clone(),
+        };
+        self.kind.is_of_program &= whole;
+        let (session, query_us) = (self.session, std::mem::take(&mut self.query_us));
+        (self.begun, self.begun_at, self.in_head) = (false, 0, false);
+        let told_us = told_us.filter(|_| whole && !std::mem::take(&mut self.kind.is_of_program))?;
+        self.sessions.escapes.extend(escapes_of(&sql).map(|escapes| (session, escapes)));
+        self.notes.nameless |= !self.sessions.is_numbered;
+        self.notes.calls |= self.fields.last_errno && effect::verb(&sql) == "CALL";
+        let at_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
+        Some(Entry { at_us, session, schema, anew: false, moved: false, sql })
     }
 
+    /// The file ends here; `inside` of a line: a server ends each statement with one.
     fn end(&mut self, inside: bool) -> Option<Entry> {
-        Self::end(self, inside)
+        self.text.end(inside);
+        self.finish()
     }
 
     fn begins(line: &[u8]) -> bool {

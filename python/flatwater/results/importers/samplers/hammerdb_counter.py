@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from flatwater.results.importers.imported import counted
+from flatwater.printing import counted
 from flatwater.results.importers.samplers.sampler import (
     Broken,
     Clock,

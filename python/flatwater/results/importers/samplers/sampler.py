@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from flatwater.errors import UserError
+from flatwater.printing import counted
 from flatwater.results.importers.figures import count_of, has_thousands, number_of, plain
-from flatwater.results.importers.imported import counted
 from flatwater.results.importers.spans import damage_note, damaged, usual_interval
 from flatwater.results.importers.texts import read_text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flatwater._engine import query_log_sendable
 from flatwater.experiment import QueryLog
+from flatwater.printing import counted
 
 #: Statements, and their microseconds in the server.
 _Amount = tuple[int, float]
@@ -27,7 +28,7 @@ def tell_left_out(workload: QueryLog) -> str | None:
     # The largest share of the time first.
     parts.sort(key=lambda part: -part[1][1])
     return (
-        f"of {everything[0]:,} recorded statement{'' if everything[0] == 1 else 's'} {sent[0]:,} "
+        f"of {counted(everything[0], 'recorded statement')} {sent[0]:,} "
         f"{'is' if sent[0] == 1 else 'are'} replayed, "
         f"{_share(sent, everything)} of their time; left out: {', '.join(text for text, _ in parts)}"
     )
