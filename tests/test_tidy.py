@@ -56,6 +56,12 @@ def test_nothing_generated_is_committed() -> None:
     ]
 
 
+def test_nobody_changes_a_value_of_others() -> None:
+    # Defaults of experiments are shared: a test that changed one changed the runs of the tests behind it.
+    pattern = re.compile(r"object\.__setattr__\((?!self,)")
+    assert not [path for path in TRACKED if path != Path(__file__) and pattern.search(_text(path))]
+
+
 @pytest.mark.parametrize(
     ("room", "sign", "pattern"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import struct
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,11 @@ def ocp_page(written: int = 527805403860992, endurance: int = 14_000 * 10**12, i
     return bytes(page)
 
 
+@dataclass(frozen=True)
 class PagesOf(Machine):
     """A machine whose kernel answers Get Log Page with these pages, and refuses every other one."""
 
-    pages: dict[int, bytes]
+    pages: dict[int, bytes] = field(default_factory=dict)
 
     def control(self, device: Path, request: int, argument: bytearray) -> str:
         assert request == ADMIN_COMMAND and len(argument) == COMMAND_BYTES
@@ -75,9 +77,7 @@ def nvme_machine(lab: Lab, pages: dict[int, bytes]) -> Machine:
     lab.disk("nvme0n1", number="259:0", device__model="INTEL SSDPEDMD400G4", queue__rotational="0")
     lab.write("sys/class/nvme/nvme0/serial", "A SERIAL NUMBER")
     lab.write("dev/nvme0")
-    found = PagesOf(lab.root, lab.machine.programs)
-    object.__setattr__(found, "pages", pages)
-    return found
+    return PagesOf(lab.root, lab.machine.programs, pages=pages)
 
 
 def test_the_page_says_what_nvme_cli_says_of_the_same_drive() -> None:

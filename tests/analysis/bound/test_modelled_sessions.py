@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ from flatwater.analysis.bound.evidence import Database, Layers
 from flatwater.analysis.bound.processors import processors
 from flatwater.analysis.bound.redo import RedoLimits
 from flatwater.analysis.bound.sessions import session_time
-from flatwater.experiment.database.innodb import InnodbModel
 
 EXPERIMENT = """
 [workload]
@@ -50,7 +49,9 @@ BOUNDS = {
 SAMPLED = ("sessions_syncing", "sessions_waiting")
 
 
-def run(*, cpu_user_pct: float = 100, log_bin: str = "OFF", waits: float = 1, **places: float) -> Evidence:
+def run(
+    *, cpu_user_pct: float = 100, log_bin: str = "OFF", waits: float = 1, more: str = "", **places: float
+) -> Evidence:
     """16 sessions, of which so many are in each place, on 4 cores."""
     age_bytes = 38e6 if places.get("sessions_in_log_room_waits") else 1e6
     told = dict.fromkeys(BOUNDS, 0.0) | places
@@ -74,7 +75,7 @@ def run(*, cpu_user_pct: float = 100, log_bin: str = "OFF", waits: float = 1, **
             **server,
             **told,
         ),
-        experiment=experiment(EXPERIMENT),
+        experiment=experiment(EXPERIMENT + more),
         layers=Layers("modelled", "modelled", "none", "modelled", "intel-x25-m"),
     ).evidence
 
@@ -127,21 +128,20 @@ def test_a_place_that_hardly_anybody_is_in_is_not_told() -> None:
 
 def test_deadlocks_are_told_beside_row_locks() -> None:
     evidence = run(sessions_in_row_locks=12, sessions_running=4)
-    object.__setattr__(evidence.database, "counters", {"deadlocks": 4, "queries": 9})
-    assert "4 deadlocks" in diagnose(evidence).findings[0].evidence
+    assert evidence.database is not None
+    counted = replace(evidence, database=replace(evidence.database, counters={"deadlocks": 4, "queries": 9}))
+    assert "4 deadlocks" in diagnose(counted).findings[0].evidence
 
 
 def test_an_emulator_s_part_of_the_cores_is_not_known() -> None:
-    evidence = run(sessions_running=1, sessions_in_cpu_queue=12)
-    assert processors(evidence).idle is not None  # type: ignore[union-attr]
-    assert evidence.experiment is not None and isinstance(evidence.experiment.database, InnodbModel)
-    object.__setattr__(evidence.experiment.database.cpu, "request_us", 100.0)
-    assert processors(evidence).idle is None  # type: ignore[union-attr]
+    queued = {"sessions_running": 1.0, "sessions_in_cpu_queue": 12.0}
+    assert processors(run(**queued)).idle is not None  # type: ignore[union-attr]
+    assert processors(run(more="[database.cpu]\nrequest_us = 100", **queued)).idle is None  # type: ignore[union-attr]
 
 
 def test_a_result_that_did_not_record_them_says_nothing_of_the_time() -> None:
     evidence = run(waits=40)
     assert evidence.database is not None
-    object.__setattr__(evidence.database, "sessions_running", None)
-    assert session_time(evidence) is None
-    assert diagnose(evidence).name == "not told"
+    older = replace(evidence, database=replace(evidence.database, sessions_running=None))
+    assert session_time(older) is None
+    assert diagnose(older).name == "not told"
