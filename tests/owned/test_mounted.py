@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -9,17 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 from lab import FLATWATER
 
 from flatwater.errors import UserError
-from flatwater.experiment import list_devices, make_experiment, require_runnable
+from flatwater.experiment import list_devices, load, make_experiment, require_runnable
+from flatwater.experiment.database.tls import TLS_FILES
 from flatwater.experiment.storage import KINDS
 from flatwater.owned import Folder
 from flatwater.owned.mounted import require_free_place
 from flatwater.results.beside import new_result_folder
 from flatwater.results.create import create_result
 from flatwater.results.schema import Manifest
+from flatwater.runner.check import check
+from flatwater.runner.progress import start_reporter
 from flatwater.runner.stack.target.opening import open_target
+from flatwater.runner.sweep import run_experiment
 from flatwater.server.root import open_parts, open_root
 
 OPENERS: dict[str, Callable[[Path], object]] = {
@@ -110,6 +117,44 @@ def test_no_storage_is_taken_in_a_place_of_somebody(kind: str, role: str, tmp_pa
             experiment = make_experiment(ROLES[role](STORAGE[kind](str(path)), tmp_path / "beside"))
             with pytest.raises(UserError, match=r"data directory of a database server|(which|that) flatwater made"):
                 require_runnable(experiment)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_place_that_is_not_there_is_told_before_a_run_ends_for_it(kind: str, role: str, tmp_path: Path) -> None:
+    (tmp_path / "beside").mkdir()
+    missing = tmp_path / "missing"
+    # Files of fileio are made at their path, in the directory above it.
+    asked = missing / "file" if role == "files" else missing
+    file = tmp_path / "one.toml"
+    file.write_text(tomli_w.dumps(ROLES[role](STORAGE[kind](str(asked)), tmp_path / "beside")))
+    told = check(str(file), []).absent
+    assert len(told) == 1 and re.match(rf"{file}:\d+: [\w.]*path: {missing} is not on this machine", told[0])
+    if role == "swept":
+        return  # the cells before it are run
+    with pytest.raises(UserError, match=str(missing)):
+        run_experiment(load(file), tmp_path / "out", start_reporter(io.StringIO()), lambda *_: None)
+    assert not missing.exists()
+
+
+@pytest.mark.parametrize("field", TLS_FILES)
+def test_so_is_a_file_of_tls(field: str, tmp_path: Path) -> None:
+    pem = tmp_path / "one.pem"
+    both = {"ssl_cert": "ssl_key", "ssl_key": "ssl_cert"}
+    url, parameter = "mysql://me@db1/shop", field.replace("_", "-")
+    for said in ({"url": f"{url}?{parameter}={pem}"}, {"url": url, field: str(pem)}):
+        pem.unlink(missing_ok=True)
+        database = {"kind": "server", **said}
+        if field in both:
+            database[both[field]] = str(tmp_path)
+        file = tmp_path / "one.toml"
+        file.write_text(tomli_w.dumps(_tpcc({"kind": "file"}, database=database)))
+        (told,) = check(str(file), []).absent
+        assert re.match(
+            rf"{file}:\d+: database.{field if field in said else 'url'}: {pem} is not on this machine", told
+        )
+        pem.touch()
+        assert not check(str(file), []).absent
 
 
 @pytest.mark.parametrize("role", ROLES)

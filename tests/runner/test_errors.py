@@ -92,7 +92,13 @@ def test_an_error_of_a_field_has_its_place(tmp_path: Path) -> None:
     assert str(hinted) == f"{path}:6: workload.setup[0]: no (hint: do (this))"
     gone = placed_error(UserError("is gone", where="workload.transactions.t"), experiment)
     assert str(gone).startswith(f"{path}:9: workload.transactions.t: is gone")
-    for other in (EngineError("the server is gone"), UserError("is full", where="storage.path")):
+    for kind in (UserError, FlatwaterError):
+        found = placed_error(kind("cannot connect", where="database.kind", hint="start it"), experiment)
+        assert (type(found), str(found)) == (kind, f"{path}:2: database.kind: cannot connect (hint: start it)")
+    # What is written nowhere is a default, or of the command line.
+    unsaid = placed_error(UserError("is full", where="storage.path"), experiment)
+    assert str(unsaid) == f"{path}: storage.path: is full"
+    for other in (EngineError("the server is gone"), UserError("is full", where="/mnt/card")):
         assert placed_error(other, experiment) is other
 
 

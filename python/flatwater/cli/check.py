@@ -49,7 +49,7 @@ def verb(
         told: dict[str, object] = {"name": experiment.name, "cells": checked.cells, "longest_s": checked.seconds}
         told["layers"] = layers
         told["verdicts"] = checked.cells - (shortfall.cells if shortfall else 0)
-        told["warnings"] = [shortfall.text] if shortfall else []
+        told["warnings"] = checked.warnings
         told["thresholds"] = limits
         told["real_s"] = checked.real_s
         typer.echo(json.dumps({"file": file, "ok": True, **told}))
@@ -63,5 +63,5 @@ def verb(
         typer.echo(f"thresholds: each cell must pass {len(limits)}")
         for limit in limits:
             typer.echo(f"  {limit}")
-    if shortfall is not None:
-        typer.echo(f"warning: {shortfall.text}", err=True)
+    for warning in checked.warnings:
+        typer.echo(f"warning: {warning}", err=True)

@@ -10,11 +10,13 @@ experiment.py  the whole, as a value; workload/ database/ cache/ storage/: a fol
 cells.py       an experiment -> its cells; write.py: -> its file again
 device/        modelled devices: one class for each kind, one file of `devices/` for each device
 fields.py      fields by their dotted names; paths.py: their places in tables
+runnable.py    what a run still needs; absent.py: what it names and this machine has not
 published.py   figures that others measured; expected.py: verdicts, orders and optima that others saw
 lookup.py      the cells of a published figure
 library.py     the files of the experiments that come with flatwater; library_entries.py: the experiments themselves
 """
 
+from flatwater.experiment.absent import list_absent
 from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.cells import CELLS_ASKED, PlannedCell, cell_at, count_cells, iter_cells, make_cell, run_order
 from flatwater.experiment.database import NoDatabase, Server, ServerFault
@@ -75,6 +77,7 @@ __all__ = [
     "iter_cells",
     "library",
     "library_dir",
+    "list_absent",
     "list_devices",
     "load",
     "load_device",

@@ -21,8 +21,10 @@ class InvalidExperimentError(UserError):
         self.problems = list(problems)
 
 
-#: A field of the workload, and what is said of it.
-_SAID = re.compile(r"\b(workload(?:\.\w+)+)(?=: )")
+#: A dotted field of an experiment's layers, as a pattern.
+FIELD = r"(?:workload|database|cache|storage|load)(?:\.\w+)+"
+#: A field, and what is said of it.
+_SAID = re.compile(rf"(?<![\w.-]){FIELD}(?=: )")
 
 
 class Places:
@@ -53,7 +55,7 @@ class Places:
 
     def tell(self, text: str) -> str:
         """A text of the engine or of a server, with the places of the fields that it speaks of."""
-        return _SAID.sub(lambda found: f"{self.find(found[1])[1]}: {shown_field(found[1])}", text)
+        return _SAID.sub(lambda found: f"{self.find(found[0])[1]}: {shown_field(found[0])}", text)
 
 
 def shown_field(field: str) -> str:

@@ -6,8 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flatwater.experiment import Experiment, count_cells, device_text, load, longest_s, print_duration, require_runnable
+from flatwater.experiment import (
+    Experiment,
+    count_cells,
+    device_text,
+    list_absent,
+    load,
+    longest_s,
+    print_duration,
+    require_runnable,
+)
 from flatwater.printing import counted
+from flatwater.runner.errors import placing_errors
 from flatwater.runner.trial import real_seconds
 from flatwater.runner.verdicts import Shortfall, find_shortfall
 
@@ -18,6 +28,13 @@ class Checked:
 
     experiment: Experiment
     shortfall: Shortfall | None
+    #: What it names and is not on this machine, in words.
+    absent: list[str]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is no mistake of the file, and ends a run here or leaves it without a verdict."""
+        return [*self.absent, *([self.shortfall.text] if self.shortfall else [])]
 
     @cached_property
     def cells(self) -> int:
@@ -70,5 +87,6 @@ def check(file: str, overrides: Sequence[str], *, complete: bool = False) -> Che
     experiment = load(file, overrides)
     storage = experiment.storage
     if complete or storage.path is not None or getattr(storage, "device", None) is not None:
-        require_runnable(experiment)
-    return Checked(experiment, find_shortfall(experiment))
+        with placing_errors(experiment):
+            require_runnable(experiment)
+    return Checked(experiment, find_shortfall(experiment), list_absent(experiment))

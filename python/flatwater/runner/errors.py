@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, OwnStatements, QueryLog, Timing
+from flatwater.experiment.placing import FIELD
 from flatwater.printing import counted
 from flatwater.results.schema import CellSummary
 from flatwater.runner.tally import ERROR_PREFIX
@@ -25,11 +26,16 @@ _MEND = "mend this statement, or what is set up before it"
 
 
 def placed_error(error: Exception, experiment: Experiment) -> Exception:
-    """An error with its place in the file of the experiment, where it is of a field of the workload."""
+    """An error with its place in the file of the experiment, where it is of a field.
+
+    What is wrong with a field of the workload is the user's to mend, whoever found it.
+    """
     if isinstance(error, FlatwaterError) and error.where is not None:
-        if not re.fullmatch(r"workload(\.\w+)+", error.where):
+        if not re.fullmatch(FIELD, error.where):
             return error
         what, hint = f"{error.where}: {error.what}", error.hint
+        if not isinstance(error, UserError) and not what.startswith("workload."):
+            return FlatwaterError(experiment.placed(what), hint=hint)
     elif (said := _OF_FIELD.fullmatch(error.what if isinstance(error, FlatwaterError) else str(error))) is not None:
         own_hint = error.hint if isinstance(error, FlatwaterError) else None
         what, hint = said[1], said[2] or own_hint or _MEND

@@ -61,7 +61,8 @@ def run_experiment(
     number of finished cells, and the number of all cells. A cell that fails keeps its error, and the others continue; a
     run in which a cell failed has failed.
     """
-    require_runnable(experiment)
+    with placing_errors(experiment):
+        require_runnable(experiment)
     total = count_cells(experiment)
     if total > CELLS_MAX:
         raise UserError(

@@ -12,7 +12,7 @@ from flatwater.experiment.database.address import SCHEMA_NAME, Address, has_pass
 from flatwater.experiment.database.login import Login, Socket, Tcp
 from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.database.settings import Setting, read_settings
-from flatwater.experiment.database.tls import PARAMETERS, Mode, PemFile, TlsWords
+from flatwater.experiment.database.tls import PARAMETERS, TLS_FILES, Mode, PemFile, TlsWords
 from flatwater.experiment.parse import expanded
 from flatwater.experiment.problem import Problem, Table, quote, refuse
 from flatwater.experiment.units import Seconds
@@ -118,6 +118,14 @@ class Server(PlacedLayer):
         place = Tcp((address.host, address.port)) if address.socket is None else Socket(address.socket)
         schema, words = self.schema_name or address.schema or schema, self._tls_words().over(address.tls)
         return Login(place, address.user, password, schema, words.tls, words.server_public_key_path)
+
+    def tls_files(self) -> Iterator[tuple[str, str]]:
+        """The files in PEM of its connections, by their paths, each behind the field that names it."""
+        of_url = self.address.tls if self.address is not None else TlsWords()
+        for name in TLS_FILES:
+            for field, path in ((name, getattr(self, name)), ("url", getattr(of_url, name))):
+                if path is not None:
+                    yield field, path
 
     def _tls_words(self) -> TlsWords:
         return TlsWords(**{name: getattr(self, name) for name in PARAMETERS})

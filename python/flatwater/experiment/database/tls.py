@@ -84,6 +84,8 @@ class TlsWords:
 
 #: What the url may say of TLS, in the names of the fields.
 PARAMETERS = tuple(one.name for one in fields(TlsWords))
+#: Those of them that are paths of files.
+TLS_FILES = PARAMETERS[1:]
 
 
 def read_parameters(said: Mapping[str, str]) -> TlsWords:
@@ -94,5 +96,5 @@ def read_parameters(said: Mapping[str, str]) -> TlsWords:
     mode = next((word for word in get_args(SslMode) if word == said.get("ssl_mode", "").upper()), None)
     if mode is None and "ssl_mode" in said:
         raise refuse(f"has no ssl-mode {quote(said['ssl_mode'])}", f"there is: {', '.join(get_args(SslMode))}")
-    files = {name: _path(said[name]) for name in PARAMETERS[1:] if name in said}
+    files = {name: _path(said[name]) for name in TLS_FILES if name in said}
     return TlsWords(mode, **files)
