@@ -83,6 +83,7 @@ BESIDE: dict[str, Damage] = {
     "iostat -t, ISO": swapped("%Y-%m-%dT%H:%M:%S+0000", "2044-03-14T00:00:00+0000"),
     "iostat -t, German": swapped("%d.%m.%Y %H:%M:%S", "14.03.2044 01:00:00"),
     "mpstat": swapped("%H:%M:%S", "12:59:59"),
+    "mpstat -T": swapped("%H:%M:%S", "12:59:59"),
     "mpstat, AM and PM": swapped("%I:%M:%S %p", "11:00:00 AM"),
     "sysstat-json": swapped("%m/%d/%Y %H:%M:%S", "03/14/2044 00:00:00"),
     "mpstat -o JSON": swapped("%H:%M:%S", "12:59:59"),
