@@ -14,7 +14,8 @@ from flatwater.analysis import analyse
 from flatwater.errors import UserError
 from flatwater.results.importers import FORMATS, Found, Options, keep, read_folder
 from flatwater.results.importers.samplers import SAMPLERS
-from flatwater.results.importers.spans import damaged, joined_part
+from flatwater.results.importers.settling import with_file
+from flatwater.results.importers.spans import damage_note, damaged, is_damage, joined_part
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sampled import EPOCH, FORMS, HAMMERDB, SAMPLES, at, counters, mysqladmin, sysbench, sysbench_csv
@@ -216,6 +217,13 @@ def test_the_log_that_is_damaged_is_named(tmp_path: Path) -> None:
     (tmp_path / "x_iops.1.log").write_text(fio_log(N) + "31000000000, 100, 0, 0, 0\n")
     (cell,) = read(tmp_path).cells
     assert line_told(cell.warnings, "x_iops.1.log") == N + 1
+
+
+def test_a_note_of_damage_is_known_by_its_type() -> None:
+    note = damage_note([1.0, 2.0, 9e9, 3.0], [4, 5, 6, 7], [2])
+    assert is_damage(note) and not is_damage(str.__str__(note) + "!") and not is_damage("left out: its time lies")
+    (named,) = with_file([note], "x.txt")
+    assert named.startswith("x.txt: line 6 left out") and with_file([named], "x.txt") == [named]
 
 
 def test_what_is_damaged() -> None:

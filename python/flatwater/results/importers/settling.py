@@ -54,7 +54,7 @@ def tell_rejected(known: Iterable[ImportedCell], paths: Sequence[Path], cells: S
 
 def with_file(notes: Sequence[str], name: str) -> list[str]:
     """Notes of a file, those about damage with its name: behind the file itself, they are told without it."""
-    return [f"{name}: {note}" if is_damage(note) and note.startswith("line ") else note for note in notes]
+    return [f"{name}: {note}" if is_damage(note) else note for note in notes]
 
 
 def settle(cell: ImportedCell, name: str) -> None:

@@ -133,7 +133,7 @@ def _not_an_interval(line: str) -> str:
 def _place(path: Path, run: _Run) -> list[str]:
     """Leaves out intervals whose times no clock gave, and tells them. Errors: UserError where the times go back."""
     times = [float(end) for end, _, _ in run.intervals]
-    notes = []
+    notes: list[str] = []
     if wrong := [place - 1 for place in damaged([0.0, *times]) if place]:
         notes.append(damage_note(times, run.lines, wrong))
         kept = [place for place in range(len(times)) if place not in set(wrong)]
