@@ -149,6 +149,12 @@ def counters(n: int, step: int = 1) -> str:
     return "\n".join(lines) + "\n"
 
 
+def counters_since(n: int) -> str:
+    """With the seconds since the beginning for times."""
+    head, *rows = counters(n).splitlines()
+    return "\n".join([head, *(f"{number}{row[row.index(',') :]}" for number, row in enumerate(rows))]) + "\n"
+
+
 def hammerdb_counter(n: int, step: int = 1) -> str:
     lines = [f"Hammerdb Transaction Counter Log @ {at(0, '%a %b %d %H:%M:%S')} UTC 2026", "+-+-+-+-+-+-+"]
     lines += [f"3000 MySQL tpm @ {at(number * step, '%a %b %d %H:%M:%S')} UTC 2026" for number in range(1, n + 1)]
@@ -215,5 +221,6 @@ FORMS: dict[str, Callable[[int], str]] = {
     "dstat -t": lambda n: dstat_csv(n, form="%d-%m %H:%M:%S"),
     "dool -t": lambda n: dstat_csv(n, form="%b-%d %H:%M:%S"),
     "mysqladmin -r": lambda n: mysqladmin(n, relative=True),
+    "counters, seconds": counters_since,
     "NOPM samples": nopm_samples,
 }

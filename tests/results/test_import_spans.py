@@ -95,6 +95,7 @@ BESIDE: dict[str, Damage] = {
     "mysqladmin": lambda text, second: text.replace(f"| Uptime | {10_000 + second} |", "| Uptime | 99999999999 |"),
     "mysqladmin -r": of_table,
     "counters": swapped("%Y-%m-%d %H:%M:%S", FAR),
+    "counters, seconds": lambda text, second: text.replace(f"\n{second},", "\n99999999,"),
     "hammerdb-counter": swapped("%a %b %d %H:%M:%S UTC 2026", "Sat Mar 14 00:00:00 UTC 2044"),
     "NOPM samples": lambda text, second: text.replace(f"{EPOCH + second}", "9999999999"),
 }

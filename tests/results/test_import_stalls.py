@@ -104,3 +104,12 @@ def test_a_stall_is_never_flat(tmp_path: Path, form: str) -> None:
     assert summary.verdict != "flat"
     if summary.verdict is None:
         assert summary.verdict_text.startswith(f"No verdict: {name}:"), "with its place"
+
+
+def test_a_server_that_was_restarted_is_never_flat(tmp_path: Path) -> None:
+    """How long it was away is not known: Uptime begins with its start."""
+    summary = judged(
+        tmp_path / "restarted", "m.txt", mysqladmin(N) + mysqladmin(N).replace("| Uptime | 10", "| Uptime | ")
+    )
+    assert summary.verdict is None
+    assert summary.verdict_text.startswith("No verdict: m.txt: the server was restarted before reading 402")
