@@ -106,6 +106,13 @@ def test_a_stall_is_never_flat(tmp_path: Path, form: str) -> None:
         assert summary.verdict_text.startswith(f"No verdict: {name}:"), "with its place"
 
 
+def test_a_stall_until_the_end_is_never_flat(tmp_path: Path) -> None:
+    text = sysbench(N).replace(f"{N}.0000s", f"{N + 30}.0000s")
+    summary = judged(tmp_path / "end", "r.txt", text)
+    assert summary.verdict is None
+    assert summary.verdict_text.startswith(f"No verdict: the run took {N + 30} s, and 30 s of it are before its first")
+
+
 def test_a_server_that_was_restarted_is_never_flat(tmp_path: Path) -> None:
     """How long it was away is not known: Uptime begins with its start."""
     summary = judged(
