@@ -68,6 +68,12 @@ def mpstat(n: int, step: int = 1, *, hours: str = "%H:%M:%S") -> str:
     return "\n".join(lines) + "\n"
 
 
+def mpstat_topology(n: int) -> str:
+    """With `-T`, each processor has its place, and all together have none."""
+    text = mpstat(n).replace("CPU    %usr", "CPU CORE SOCK NODE    %usr")
+    return text.replace("    0   10.00", "    0    0    0    0   10.00")
+
+
 def sysstat_json(n: int, step: int = 1) -> str:
     cpu = {"user": 10.0, "nice": 0.0, "system": 4.0, "iowait": 6.0, "steal": 0.0, "idle": 80.0}
     disk = {"disk_device": "sda", "r/s": 100.0, "rkB/s": 1600.0, "r_await": 0.5, "w/s": 0.0, "wkB/s": 0.0, "util": 5.0}
@@ -143,6 +149,12 @@ def counters(n: int, step: int = 1) -> str:
     return "\n".join(lines) + "\n"
 
 
+def counters_since(n: int) -> str:
+    """With the seconds since the beginning for times."""
+    head, *rows = counters(n).splitlines()
+    return "\n".join([head, *(f"{number}{row[row.index(',') :]}" for number, row in enumerate(rows))]) + "\n"
+
+
 def hammerdb_counter(n: int, step: int = 1) -> str:
     lines = [f"Hammerdb Transaction Counter Log @ {at(0, '%a %b %d %H:%M:%S')} UTC 2026", "+-+-+-+-+-+-+"]
     lines += [f"3000 MySQL tpm @ {at(number * step, '%a %b %d %H:%M:%S')} UTC 2026" for number in range(1, n + 1)]
@@ -203,10 +215,12 @@ FORMS: dict[str, Callable[[int], str]] = {
     "iostat -t, ISO": lambda n: iostat(n, stamped=True, form="%Y-%m-%dT%H:%M:%S+0000"),
     "iostat -t, German": lambda n: iostat(n, stamped=True, form="%d.%m.%Y %H:%M:%S"),
     "mpstat, AM and PM": lambda n: mpstat(n, hours="%I:%M:%S %p"),
+    "mpstat -T": mpstat_topology,
     "mpstat -o JSON": mpstat_json,
     "dstat text": dstat_text,
     "dstat -t": lambda n: dstat_csv(n, form="%d-%m %H:%M:%S"),
     "dool -t": lambda n: dstat_csv(n, form="%b-%d %H:%M:%S"),
     "mysqladmin -r": lambda n: mysqladmin(n, relative=True),
+    "counters, seconds": counters_since,
     "NOPM samples": nopm_samples,
 }

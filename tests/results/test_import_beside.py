@@ -108,6 +108,13 @@ class TestTheBusiestDevice:
         found = read(tmp_path, parts)
         assert values(found, "storage.read_ops_per_s") == [5000.0] * 20 + [0.0] * 10
 
+    def test_by_requests_where_no_bytes_are_told(self, tmp_path: Path) -> None:
+        """`iostat -s` has no columns of reads and of writes."""
+        heading = "Device tps kB/s rqm/s await areq-sz aqu-sz %util"
+        rows = "\n".join(f"{name} {rate} 0.00 0.00 0.50 16.00 0.10 5.00" for name, rate in (("sda", 10), ("sdb", 5000)))
+        found = read(tmp_path, {"iostat.txt": f"{heading}\n{rows}\n\n" * (N + 1)})
+        assert set(values(found, "storage.ops_per_s")) == {5000.0}
+
     def test_during_the_run_only(self, tmp_path: Path) -> None:
         """What another disk did on another day says nothing of this run."""
         stale = devices(0, N, sdb=9000.0).replace("03/13/2026", "02/13/2026").replace("03/14", "02/14")

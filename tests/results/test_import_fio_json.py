@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flatwater.errors import UserError
 from flatwater.results.importers import fio_json, read_files
+from flatwater.results.importers.fio_objects import Direction, Job, Latency
 
 sys.path.insert(0, str(Path(__file__).parent))
 from import_samples import SAMPLES, imported, summary
@@ -110,11 +113,38 @@ def test_malformed(tmp_path: Path, text: str, line: int, what: str) -> None:
     assert "\n" not in str(error.value)
 
 
+def fields() -> list[list[str]]:
+    """Every field that is read, by its names from the job on."""
+    found: list[list[str]] = []
+    for names, model in (([], Job), (["read"], Direction), (["read", "clat_ns"], Latency)):
+        found += [[*names, field.alias or name] for name, field in model.model_fields.items()]
+    return found
+
+
+@pytest.mark.parametrize("names", fields(), ids=".".join)
+def test_a_wrong_value_is_told_in_plain_words(tmp_path: Path, names: list[str]) -> None:
+    told = set()
+    for value in ("x", [1], {"a": "b"}, -1, 1e30, 0.5, None):
+        job: dict[str, Any] = {"jobname": "a"}
+        inner = job
+        for name in names[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[names[-1]] = value
+        (tmp_path / "fio.json").write_text(json.dumps({"fio version": "fio-3.33", "jobs": [job]}))
+        try:
+            read_files([tmp_path / "fio.json"])
+        except UserError as error:
+            told.add(error.what)
+    plain = r"in the object that begins here, \.jobs\[0\]\S.* is .+, and not (a|an) [a-z0-9 ]+"
+    wrong = [what for what in told if "did nothing" not in what]
+    assert wrong and all(re.fullmatch(plain, what) for what in wrong), wrong
+
+
 def test_numbers_of_any_length(tmp_path: Path) -> None:
     for number in ("1e999", "9" * 400, "-1", '"' + "9" * 5000 + '"', "NaN"):
         path = tmp_path / "fio.json"
         path.write_text('{"fio version": "x", "jobs": [{"jobname": "a", "read": {"total_ios": ' + number + "}}]}")
-        with pytest.raises(UserError, match=r"jobs\.0\.read\.total_ios"):
+        with pytest.raises(UserError, match=r"\.jobs\[0\]\.read\.total_ios is "):
             read_files([path])
     path.write_text('{"fio version": "x", "jobs": [' + "9" * 5000 + "]}")
     with pytest.raises(UserError, match="a number is too long"):

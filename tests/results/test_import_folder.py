@@ -13,6 +13,7 @@ from flatwater.analysis import analyse
 from flatwater.errors import UserError
 from flatwater.results import Cell, Result, open_result
 from flatwater.results.importers import FORMATS, Found, Options, keep, read_folder
+from flatwater.results.importers.folder import LINK
 from flatwater.results.importers.names import _OF_FORMAT, runs_of
 from flatwater.results.importers.samplers import SAMPLERS
 
@@ -187,6 +188,8 @@ def test_folders_in_it(place: Path) -> None:
     (place / "loop").symlink_to(place)
     again = read_folder([place, place.parent / "result"], FORMATS, Options())
     assert len(again.cells) == 2 and any("result of flatwater" in report.left_out for report in again.reports)
+    (loop,) = [report for report in again.reports if report.path.name == "loop"]
+    assert loop.left_out == LINK, "a file that is not read is told"
 
 
 class TestClocks:
@@ -322,4 +325,6 @@ def test_a_folder_of_what_lies_in_folders(place: Path) -> None:
     assert {report.path.name: report.left_out for report in found.reports} == {
         "run.txt": "",
         "pipe": "is a pipe, not a file",
+        "loop": LINK,
+        "self": LINK,
     }

@@ -17,7 +17,7 @@ N = 30
 ALL = SAMPLES | FORMS
 #: Forms that tell no host.
 NAMELESS = {"vmstat", "vmstat -t", "dstat text", "mysqladmin", "mysqladmin -r", "counters", "hammerdb-counter"}
-NAMELESS |= {"NOPM samples"}
+NAMELESS |= {"counters, seconds", "NOPM samples"}
 NAMED = sorted({*ALL} - NAMELESS)
 
 

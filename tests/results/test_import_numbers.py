@@ -28,7 +28,9 @@ def test_a_float_is_read(value: float, form: str) -> None:
     assert number_of(form.format(value)) == pytest.approx(value, rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize("text", ["nan", "inf", "1e999", "1e21", "9" * 400, "", "1.2.3", "0x10"])
+@pytest.mark.parametrize(
+    "text", ["nan", "inf", "1e999", "1e21", "18446744073709551615", "9" * 400, "", "1.2.3", "0x10"]
+)
 def test_what_is_no_figure(text: str) -> None:
     assert number_of(text) is None
 

@@ -14,7 +14,8 @@ from flatwater.analysis import analyse
 from flatwater.errors import UserError
 from flatwater.results.importers import FORMATS, Found, Options, keep, read_folder
 from flatwater.results.importers.samplers import SAMPLERS
-from flatwater.results.importers.spans import damaged, joined_part
+from flatwater.results.importers.settling import with_file
+from flatwater.results.importers.spans import damage_note, damaged, is_damage, joined_part
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sampled import EPOCH, FORMS, HAMMERDB, SAMPLES, at, counters, mysqladmin, sysbench, sysbench_csv
@@ -83,6 +84,7 @@ BESIDE: dict[str, Damage] = {
     "iostat -t, ISO": swapped("%Y-%m-%dT%H:%M:%S+0000", "2044-03-14T00:00:00+0000"),
     "iostat -t, German": swapped("%d.%m.%Y %H:%M:%S", "14.03.2044 01:00:00"),
     "mpstat": swapped("%H:%M:%S", "12:59:59"),
+    "mpstat -T": swapped("%H:%M:%S", "12:59:59"),
     "mpstat, AM and PM": swapped("%I:%M:%S %p", "11:00:00 AM"),
     "sysstat-json": swapped("%m/%d/%Y %H:%M:%S", "03/14/2044 00:00:00"),
     "mpstat -o JSON": swapped("%H:%M:%S", "12:59:59"),
@@ -93,6 +95,7 @@ BESIDE: dict[str, Damage] = {
     "mysqladmin": lambda text, second: text.replace(f"| Uptime | {10_000 + second} |", "| Uptime | 99999999999 |"),
     "mysqladmin -r": of_table,
     "counters": swapped("%Y-%m-%d %H:%M:%S", FAR),
+    "counters, seconds": lambda text, second: text.replace(f"\n{second},", "\n99999999,"),
     "hammerdb-counter": swapped("%a %b %d %H:%M:%S UTC 2026", "Sat Mar 14 00:00:00 UTC 2044"),
     "NOPM samples": lambda text, second: text.replace(f"{EPOCH + second}", "9999999999"),
 }
@@ -203,7 +206,8 @@ def test_of_a_run(tmp_path: Path, form: str, where: str) -> None:
     line = line_told(cell.warnings, name)
     # An object of fio's JSON is told by its first line.
     assert 0 <= first_change(text, changed) - line <= (20 if form == "fio-json" else 0)
-    assert N - 2 <= len(cell.intervals) < N and cell.intervals[-1].end_s <= N
+    # The objects of fio's JSON count from the start: the next one tells of the lost second, too.
+    assert N - 2 <= len(cell.intervals) < N + (form == "fio-json") and cell.intervals[-1].end_s <= N
     result = keep([cell], tmp_path / "result", "x", "x", analyse)
     assert result.cells[0].summary is not None and result.cells[0].summary.samples == len(cell.intervals)
 
@@ -214,6 +218,13 @@ def test_the_log_that_is_damaged_is_named(tmp_path: Path) -> None:
     (tmp_path / "x_iops.1.log").write_text(fio_log(N) + "31000000000, 100, 0, 0, 0\n")
     (cell,) = read(tmp_path).cells
     assert line_told(cell.warnings, "x_iops.1.log") == N + 1
+
+
+def test_a_note_of_damage_is_known_by_its_type() -> None:
+    note = damage_note([1.0, 2.0, 9e9, 3.0], [4, 5, 6, 7], [2])
+    assert is_damage(note) and not is_damage(str.__str__(note) + "!") and not is_damage("left out: its time lies")
+    (named,) = with_file([note], "x.txt")
+    assert named.startswith("x.txt: line 6 left out") and with_file([named], "x.txt") == [named]
 
 
 def test_what_is_damaged() -> None:
@@ -249,15 +260,16 @@ def test_a_restart_is_no_damage(tmp_path: Path) -> None:
 
 
 class TestLongIntervals:
-    def test_one_is_no_part_of_the_line_and_is_told(self, tmp_path: Path) -> None:
+    def test_one_stands_for_all_of_its_time_and_is_told(self, tmp_path: Path) -> None:
         """500 s at 10 tps among seconds at 50: counted as one of them, it would be next to nothing."""
         lines = counters(N).splitlines()
         later = [f"{at(N + 500 + k)},0,0,{50 * N + 5000 + 50 * k},0,5,1" for k in range(20)]
         (cell,) = read(tmp_path, sampled__txt="\n".join([*lines, *later])).cells
-        assert len(cell.intervals) == N + 19
-        (told,) = [one for one in cell.warnings if "a reading of" in one]
-        assert told.startswith("sampled.txt:63: a reading of 500 s among those of 1 s is not taken into the line")
-        assert told.endswith(f"the mean would be {(79 * 50 + 5000) / 579:.4g} tps, not 50")
+        assert [one.end_s - one.start_s for one in cell.intervals] == pytest.approx([1.0] * (N + 519))
+        mean = sum(one.metrics["workload.throughput"] for one in cell.intervals) / len(cell.intervals)
+        assert mean == pytest.approx((79 * 50 + 5000) / 579)
+        told = "sampled.txt:63: a reading of 500 s among those of 1 s: its mean of 10 tps stands for all of that time"
+        assert told in cell.warnings
         assert cell.operations == pytest.approx(79 * 50 + 5000, abs=1), "they were done"
         long = [one for one in cell.others if one.end_s - one.start_s > 400]
         assert len(long) == 1 and long[0].metrics["database.threads_running"] == 5, "its gauges are readings"
@@ -273,7 +285,7 @@ class TestLongIntervals:
         del lines[20:40]
         (cell,) = read(tmp_path, run__txt="\n".join(lines)).cells
         assert [one.partition(" ")[0] for one in cell.warnings if one.startswith("run.txt")] == ["run.txt:21:"]
-        assert len(cell.intervals) == N - 21
+        assert len(cell.intervals) == N
 
     def test_a_heading_that_tells_no_interval(self, tmp_path: Path) -> None:
         (cell,) = read(tmp_path, run__txt=sysbench(N).replace("every 1 second", "every 0 second")).cells

@@ -51,6 +51,14 @@ def test_the_first_interval_has_no_percentiles_and_a_dead_one_neither(tmp_path: 
     assert [(stall.start_s, stall.length_s) for stall in found.stalls] == [(70, 10)]
 
 
+def test_percentiles_without_a_sign(tmp_path: Path) -> None:
+    """tpcc_start's "95%:" is no conversion of printf's: some C libraries print 95: for it."""
+    text = (SAMPLES / "tpcc.txt").read_text()
+    (tmp_path / "tpcc.txt").write_text(text.replace("95%:", "95:").replace("99%:", "99:"))
+    (cell,) = read_files([tmp_path / "tpcc.txt"])
+    assert cell == read_files([SAMPLES / "tpcc.txt"])[0] and cell.intervals[1].metrics["workload.latency_p95_us"] > 0
+
+
 def test_the_old_format(tmp_path: Path) -> None:
     (cell,) = imported(tmp_path / "r", "tpcc_old.txt").cells
     found = summary(cell)

@@ -88,7 +88,7 @@ def test_the_times(tmp_path: Path, name: str) -> None:
         # Its zone is not told; all of these were UTC.
         assert times[0] == EPOCH + 1
     else:
-        assert name.startswith("mysqladmin") and recording.interval_s == 1
+        assert name.startswith(("mysqladmin", "counters, seconds")) and recording.interval_s == 1
 
 
 def test_intervals_of_a_server_are_those_of_its_uptime(tmp_path: Path) -> None:
@@ -102,6 +102,12 @@ def test_a_server_that_was_restarted_has_no_rate_there(tmp_path: Path) -> None:
     recording = read(tmp_path, text)
     rates = [sample.metrics.get("workload.throughput") for sample in recording.samples]
     assert rates.count(None) == 1 and {rate for rate in rates if rate is not None} == {50.0}
+
+
+def test_seconds_that_begin_again_are_another_run(tmp_path: Path) -> None:
+    text = FORMS["counters, seconds"](N)
+    with pytest.raises(UserError, match=rf"x.txt:{N + 3}: time goes back to 0 s"):
+        read(tmp_path, text + text.partition("\n")[2])
 
 
 def test_counters_by_their_own_time(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,6 +19,12 @@ from flatwater.results.importers.spans import is_damage
 _NO_DRIVE = re.compile(r"(?:loop|ram|zram|sr|scd|fd)\d+(?:p\d+)?")
 #: dstat's column of all devices together.
 _ALL_DEVICES = "total"
+#: What tells how much a device did, the best first.
+_DONE = (
+    ("read_bytes_per_s", "write_bytes_per_s"),
+    ("ops_per_s", "read_ops_per_s", "write_ops_per_s"),
+    ("utilisation_pct",),
+)
 #: Programs that tell the same series, the most exact first: vmstat and dstat's text round to whole per cents.
 _EXACT = ("sysstat-json", "mpstat", "iostat", "dstat", "vmstat", "dstat-text")
 
@@ -165,23 +171,30 @@ def _without_device(recording: Recording, device: str | None) -> str:
 
 
 def _busiest(beside: list[_Beside]) -> str | None:
-    """The device that read and wrote most during the run, in all parts of the recordings together."""
-    claims = Claims()
-    moved: dict[str, float] = {}
-    for one in beside:
-        for name, placed in one.devices.items():
-            if _NO_DRIVE.fullmatch(name) or name == _ALL_DEVICES:
-                continue
-            # Each device counts as a series: what two recordings have of the same time counts once.
-            sizes = [Interval(part.start_s, part.end_s, {name: _bytes(part)}) for part in placed.intervals]
-            granted = claims.grant(one.path, program_of(one.recording), sizes)
-            moved[name] = moved.get(name, 0.0) + sum(part.metrics[name] for part in granted.intervals)
+    """The device that did most during the run, in all parts of the recordings together.
+
+    Most bytes, or requests where no device has bytes (`iostat -s`), or else the time in which it was busy.
+    """
     names = sorted({name for one in beside for name in one.devices})
-    return max(moved, key=lambda name: moved[name], default=next(iter(names), None))
+    drives = [name for name in names if not _NO_DRIVE.fullmatch(name) and name != _ALL_DEVICES]
+    for measure in _DONE:
+        claims = Claims()
+        done: dict[str, float] = {}
+        for one in beside:
+            for name in drives:
+                if (placed := one.devices.get(name)) is None:
+                    continue
+                # Each device counts as a series: what two recordings have of the same time counts once.
+                parts = [replace(part, metrics={name: _done(part, measure)}) for part in placed.intervals]
+                granted = claims.grant(one.path, program_of(one.recording), parts)
+                done[name] = done.get(name, 0.0) + sum(part.metrics[name] for part in granted.intervals)
+        if any(done.values()):
+            return max(done, key=lambda name: done[name])
+    return next(iter(drives or names), None)
 
 
-def _bytes(interval: Interval) -> float:
-    rates = [interval.metrics.get(f"storage.{kind}_bytes_per_s", 0.0) for kind in ("read", "write")]
+def _done(interval: Interval, measure: Sequence[str]) -> float:
+    rates = [interval.metrics.get(f"storage.{name}", 0.0) for name in measure]
     return sum(rates) * (interval.end_s - interval.start_s)
 
 

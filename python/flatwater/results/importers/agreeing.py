@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flatwater.results.importers.imported import ImportedCell
+from flatwater.results.importers.spans import GAP_TIMES
 
 #: Tools round what they print, and read their clocks one after another.
 _SHARE = 0.02
@@ -25,6 +26,8 @@ def tell_difference(
         for one in cell.intervals
         if "workload.throughput" in one.metrics
     ]
+    if cell.intervals and length_s:
+        _tell_edges(cell, length_s)
     own_s = sum(part_s for _, part_s in rates)
     if total is None or not length_s or own_s <= 0:
         return
@@ -44,6 +47,15 @@ def tell_difference(
     else:
         told += f"{own_s:,.0f} s of {length_s:,.0f} s are in its intervals, or one of both is damaged"
     cell.warnings.append(told)
+
+
+def _tell_edges(cell: ImportedCell, length_s: float) -> None:
+    """A run that stalls to its end prints its totals, and no reading of that time: it is a gap as any."""
+    first, last = cell.intervals[0], cell.intervals[-1]
+    missing_s = length_s - (last.end_s - first.start_s)
+    if missing_s > GAP_TIMES * cell.interval_s:
+        apart = f"{missing_s:,.0f} s of it are before its first reading or behind its last"
+        cell.hidden.append(f"the run took {length_s:,.0f} s, and {apart}")
 
 
 def _has_late(cell: ImportedCell) -> bool:

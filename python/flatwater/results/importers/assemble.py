@@ -14,6 +14,7 @@ from flatwater.results.importers.hammerdb import NO_LENGTH, NO_SERIES
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals
 from flatwater.results.importers.samplers import Recording
 from flatwater.results.importers.samplers.hosts import of_two_hosts
+from flatwater.results.importers.samplers.status import RestartNote
 from flatwater.results.importers.settling import done_in, settle, with_file
 from flatwater.results.importers.spans import GAP_TIMES, usual_interval
 from flatwater.results.importers.texts import stem_of
@@ -139,6 +140,7 @@ def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Op
         tell_difference(cell, _total_of(totals, recording.unit), totals.length_s, _COUNTER_SHARE)
     cell.warnings = [text for text in cell.warnings if text not in (NO_SERIES, NO_LENGTH)]
     cell.warnings += with_file(recording.notes, path.name)
+    cell.hidden += [f"{path.name}: {note}" for note in recording.notes if isinstance(note, RestartNote)]
     if recording.clock != "none":
         cell.began = began, recording.clock == "epoch"
     cell.operations = round(sum(done_in(one, cell.unit) for one in cell.intervals))

@@ -14,8 +14,8 @@ _COMMAS = re.compile(r"-?[0-9]{1,3}(?:(?:,[0-9]{3}){1,6}\.[0-9]{1,30}|(?:,[0-9]{
 _POINTS = re.compile(r"-?[0-9]{1,3}(?:(?:\.[0-9]{3}){1,6},[0-9]{1,30}|(?:\.[0-9]{3}){2,6})")
 #: A thousand with a comma, or a number with three decimals.
 _EITHER = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
-#: No figure of a machine or a server is larger.
-_VALUE_MAX = 1e20
+#: Figures from here on are negative ones that a program took for numbers without a sign (18446744073709551615).
+_VALUE_END = 2.0**63
 #: A figure in a line of text, with what its points and commas mean left open.
 _IN_TEXT = re.compile(r"(?<![\w.,])[0-9](?:[0-9.,]*[0-9])?")
 #: What stands in a line of text like a figure, and whole ones with their units.
@@ -29,7 +29,7 @@ def number_of(text: str) -> float | None:
     """A number with a decimal point, or the decimal comma of many languages; None for anything else."""
     plain = without_thousands(text)
     value = float(plain.replace(",", ".")) if _NUMBER.fullmatch(plain) else None
-    return value if value is not None and abs(value) <= _VALUE_MAX else None
+    return value if value is not None and abs(value) < _VALUE_END else None
 
 
 def count_of(text: str) -> float | None:

@@ -30,6 +30,21 @@ _NO_TIME_S = 0.001
 _FELL = 0.95
 
 
+#: The beginning of pydantic's name of an error -> what the field should be.
+_EXPECTED = {
+    "string": "a text",
+    "list": "a list",
+    "dict": "an object",
+    "model": "an object",
+    "int_parsing_size": "a number that fio can count to",
+    "int": "a whole number",
+    "float": "a number",
+    "finite": "a number",
+    "greater_than": "a number of 0 or more",
+    "less_than": "a number that fio can count to",
+}
+_VALUE_LENGTH_MAX = 40
+
 #: Bounded, because a damaged file may contain a number of any length.
 Count = Annotated[int, pydantic.Field(ge=0, le=2**63 - 1)]
 Number = Annotated[float, pydantic.Field(ge=0, le=2.0**63, allow_inf_nan=False)]
@@ -208,6 +223,22 @@ def _believed(numbered: Outputs) -> tuple[Outputs, list[str]]:
     return numbered, notes
 
 
+def _wrong(error: pydantic.ValidationError) -> str:
+    """What is wrong with the first field that is not as fio writes it, which is named as `jq` does."""
+    first = error.errors(include_url=False)[0]
+    names = [name for name in first["loc"] if name != "[key]"]
+    field = "".join(
+        f"[{name}]" if isinstance(name, int) else f".{name}" if name.isidentifier() else f'."{name}"' for name in names
+    )
+    if first["type"] == "missing":
+        return f"{field} is missing"
+    expected = next((words for kind, words in _EXPECTED.items() if first["type"].startswith(kind)), "as fio writes it")
+    value = first["input"]
+    told = "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else json.dumps(value)
+    told = told if len(told) <= _VALUE_LENGTH_MAX else f"{told[:_VALUE_LENGTH_MAX]}..."
+    return f"{field} is {told}, and not {expected}"
+
+
 def outputs(path: Path, text: str) -> Outputs:
     """Every JSON object that starts at the beginning of a line, and that line."""
     decoder = json.JSONDecoder()
@@ -221,7 +252,7 @@ def outputs(path: Path, text: str) -> Outputs:
         try:
             raw, at = decoder.raw_decode(text, match.end())
         except json.JSONDecodeError as error:
-            raise bad_line(path, error.lineno, f"not JSON: {error.msg}") from None
+            raise bad_line(path, error.lineno, "not JSON from here on") from None
         except ValueError:
             raise bad_line(path, line, "in the object that begins here, a number is too long") from None
         except RecursionError:
@@ -229,9 +260,7 @@ def outputs(path: Path, text: str) -> Outputs:
         try:
             output = Output.model_validate(raw)
         except pydantic.ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise bad_line(path, line, f"in the object that begins here, {place}: {first['msg']}") from None
+            raise bad_line(path, line, f"in the object that begins here, {_wrong(error)}") from None
         if not output.runs():
             raise bad_line(path, line, "the object that begins here has no jobs", "is it fio's output?")
         found.append((line, output))

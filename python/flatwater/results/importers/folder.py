@@ -29,6 +29,8 @@ FILES_MAX = 20_000
 
 #: Why a file is not taken that was taken already.
 TWICE = "given twice: it is taken once"
+#: Why a link in a folder is not followed: it may lead out of the folder, or back to it.
+LINK = "is a link: links in a folder are not followed"
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,11 @@ def _below(folder: Path, found: Found) -> Iterator[Path]:
         found.reports.append(FileReport(folder, None, left_out="is a result of flatwater's"))
         return
     for entry in entries:
-        if entry.name.startswith(".") or entry.is_symlink():
+        if entry.name.startswith("."):
             continue
-        if entry.is_dir():
+        if entry.is_symlink():
+            found.reports.append(FileReport(entry, None, left_out=LINK, hint="import what it points to"))
+        elif entry.is_dir():
             yield from _below(entry, found)
         else:
             # Pipes and sockets, too: they are told with the files that cannot be read.

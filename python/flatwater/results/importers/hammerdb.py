@@ -23,7 +23,8 @@ _RESULT = re.compile(r"System achieved ([\d,]{1,15}) NOPM from ([\d,]{1,15}) (\S
 _OLD_RESULT = re.compile(r"System achieved ([\d,]{1,15}) (\S.{0,40}?) TPM at ([\d,]{1,15}) NOPM")
 _RAMPUP = re.compile(r"Beginning rampup time of (\d+) minutes")
 _LENGTH = re.compile(r"Timing test period of (\d+) in minutes")
-_USERS = re.compile(r"(\d+) Active Virtual Users configured")
+#: Possessive: digits without end are looked at once.
+_USERS = re.compile(r"(?<!\d)(\d++) Active Virtual Users configured")
 #: No test is longer (two months), and none has more users.
 _MINUTES_MAX, _USERS_MAX = 99_999, 999_999
 _FAILURE = re.compile(r"Vuser (\d{1,6}):(?:FINISHED FAILED|Error\b)|Error in Virtual User (\d{1,6})")

@@ -66,6 +66,8 @@ class ImportedCell:
     warnings: list[str] = field(default_factory=list)
     #: How many lines of its files cannot be read, and the first of them; empty if all can.
     unread: list[str] = field(default_factory=list)
+    #: Where a stall would not show: long readings, gaps and restarts, each with its place. Such a line is never flat.
+    hidden: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     #: The tool's totals, as it printed them.
     totals: dict[str, JsonValue] = field(default_factory=dict)

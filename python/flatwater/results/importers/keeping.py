@@ -58,7 +58,7 @@ def keep(cells: list[ImportedCell], out: Path, name: str, about: str, analyse: A
 
 def _clean(cell: ImportedCell) -> ImportedCell:
     """The cell with all text from outside fit to be stored and shown: each in one line, as Unicode."""
-    texts = ("label", "unit", "settings", "warnings", "unread", "totals", "files")
+    texts = ("label", "unit", "settings", "warnings", "unread", "hidden", "totals", "files")
     return replace(cell, **{name: _cleaned(getattr(cell, name)) for name in texts})
 
 
@@ -128,6 +128,8 @@ def _summary(cell: Cell, imported: ImportedCell, analyse: Analyse) -> CellSummar
     if imported.totals_only is not None:
         figures |= _of_totals(imported.totals_only)
         warnings = imported.warnings
+    elif imported.hidden and judged.verdict == "flat":
+        figures |= _of_hidden(imported.hidden, judged.verdict_text)
     return CellSummary(
         cell=cell.index,
         set=cell.set,
@@ -159,6 +161,12 @@ def _of_totals(totals: Totals) -> dict[str, Any]:
         "metrics": totals.figures,
         "verdict_text": "No verdict: only totals of the whole run are known, and no line that could be flat.",
     }
+
+
+def _of_hidden(hidden: list[str], text: str) -> dict[str, Any]:
+    """The verdict on a line that is flat but for times of which nothing, or only a mean, is known."""
+    told = f"No verdict: {hidden[0]}, and a stall would not show there."
+    return {"verdict": None, "verdict_text": f"{told} Apart from that it is f{text.removeprefix('F')}"}
 
 
 def _histogram(buckets_ns: list[tuple[int, int]]) -> str:

@@ -1,6 +1,6 @@
 """The line of a run as it can be judged. What lies too far away, stands for too long, or is missing, is told.
 
-The judgement counts each reading once: one that stands for ten minutes among others of a second is none of the line.
+The judgement counts readings of one length: one that is longer stands for each interval of its time.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def tell_rejected(known: Iterable[ImportedCell], paths: Sequence[Path], cells: S
 
 def with_file(notes: Sequence[str], name: str) -> list[str]:
     """Notes of a file, those about damage with its name: behind the file itself, they are told without it."""
-    return [f"{name}: {note}" if is_damage(note) and note.startswith("line ") else note for note in notes]
+    return [f"{name}: {note}" if is_damage(note) else note for note in notes]
 
 
 def settle(cell: ImportedCell, name: str) -> None:
@@ -63,7 +63,7 @@ def settle(cell: ImportedCell, name: str) -> None:
         return
     _leave_out_parts(cell, name)
     _tell_gaps(cell, name)
-    _leave_out_long(cell, name)
+    _spread_long(cell, name)
     _tell_uneven(cell, name)
 
 
@@ -100,25 +100,40 @@ def _leave_out_parts(cell: ImportedCell, name: str) -> None:
     )
 
 
-def _leave_out_long(cell: ImportedCell, name: str) -> None:
-    """An interval that is much longer than the others is none of the line: what is known of it is its mean."""
-    limit_s = GAP_TIMES * cell.interval_s
-    long = [one for one in cell.intervals if one.end_s - one.start_s > limit_s]
-    if not long or len(long) == len(cell.intervals):
+def _spread_long(cell: ImportedCell, name: str) -> None:
+    """A long reading stands for each interval of its time: so it counts in the mean, and is drawn, as long as it was.
+
+    sysbench prints nothing while a server stalls, and then one reading of all that time. What was done in each of its
+    intervals is not known, so a line that is flat with one that hides a stall is not called flat.
+    """
+    found: list[Interval] = []
+    long: list[Interval] = []
+    for one in cell.intervals:
+        length_s = one.end_s - one.start_s
+        if length_s <= _UNEVEN * cell.interval_s:
+            found.append(one)
+            continue
+        long += [one] if length_s > GAP_TIMES * cell.interval_s else []
+        count = round(length_s / cell.interval_s)
+        edges = [one.start_s + length_s * place / count for place in range(count)] + [one.end_s]
+        own = {key: value for key, value in one.metrics.items() if key.startswith("workload.")}
+        found += [Interval(start_s, end_s, own, one.line) for start_s, end_s in pairwise(edges)]
+        if beside := {key: value for key, value in one.metrics.items() if key not in own}:
+            # What a server counted besides is no line: it stays one reading.
+            cell.others.append(replace(one, metrics=beside))
+    cell.intervals = found
+    if not long:
         return
-    rest = [one for one in cell.intervals if one.end_s - one.start_s <= limit_s]
     worst = max(long, key=lambda one: one.end_s - one.start_s)
-    told = f"{_place(name, worst)}: a reading of {length_text(worst.end_s - worst.start_s)}"
-    told += f" (and {len(long) - 1} more)" if len(long) > 1 else ""
-    apart, whole = (f"{_mean(of):,.4g}" for of in (rest, [*rest, *long]))
+    more = f" (and {len(long) - 1} more)" if len(long) > 1 else ""
     usual = f"{cell.interval_s:g} s" if cell.interval_s < _SHORT_S else length_text(cell.interval_s)
-    same = "the mean is the same" if apart == whole else f"the mean would be {whole} {cell.unit}, not {apart}"
-    cell.warnings.append(f"{told} among those of {usual} is not taken into the line: with it, {same}")
-    cell.intervals = rest
-    for one in long:
-        metrics = {key: value for key, value in one.metrics.items() if not key.startswith("workload.")}
-        if metrics:
-            cell.others.append(Interval(one.start_s, one.end_s, metrics, one.line))
+    told = (
+        f"{_place(name, worst)}: a reading of {length_text(worst.end_s - worst.start_s)}{more} among those of {usual}"
+    )
+    rate = worst.metrics.get(_THROUGHPUT)
+    mean = f"its mean of {rate:,.4g} {cell.unit}" if rate is not None else "it"
+    cell.warnings.append(f"{told}: {mean} stands for all of that time")
+    cell.hidden.append(told)
 
 
 def _tell_uneven(cell: ImportedCell, name: str) -> None:
@@ -153,7 +168,9 @@ def _tell_gaps(cell: ImportedCell, name: str) -> None:
     if long:
         gap_s, behind = max(long, key=lambda pair: pair[0])
         more = f" ({len(long)} gaps, the longest)" if len(long) > 1 else ""
-        cell.warnings.append(f"{_place(name, behind)}: no reading in the {length_text(gap_s)} before it{more}")
+        told = f"{_place(name, behind)}: no reading in the {length_text(gap_s)} before it{more}"
+        cell.warnings.append(told)
+        cell.hidden += [told] if gap_s > GAP_TIMES * cell.interval_s else []
 
 
 def _place(name: str, interval: Interval) -> str:

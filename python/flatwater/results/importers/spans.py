@@ -28,9 +28,14 @@ _ALONE_SHARE = 10
 #: readings than one in ten seconds, nothing can be said of what lay between them.
 _SPARSE_TIMES = 10
 _SPARSE_LEAST = 100_000
-_LEFT_OUT = "left out: its time lies"
 
 Times = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class DamageNote(str):
+    """A note of a file's reader about lines that are left out, because no clock gave their times."""
+
+    __slots__ = ()
 
 
 def usual_interval(times: Sequence[float]) -> float | None:
@@ -102,19 +107,21 @@ def _alone(times: Sequence[float], usual: float) -> set[int]:
     return found if len(found) * _ALONE_SHARE <= max(len(times), _ALONE_SHARE) else set()
 
 
-def damage_note(times: Sequence[float], lines: Sequence[int], places: Sequence[int]) -> str:
+def damage_note(times: Sequence[float], lines: Sequence[int], places: Sequence[int]) -> DamageNote:
     """The note about lines that are left out because their times cannot be believed."""
     first, gone = places[0], set(places)
     before = next((times[place] for place in range(first - 1, -1, -1) if place not in gone), math.inf)
     behind = next((times[place] for place in range(first + 1, len(times)) if place not in gone), math.inf)
     off_s = min(abs(before - times[first]), abs(behind - times[first]))
     more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-    return f"line {lines[first]}{more} {_LEFT_OUT} {length_text(off_s)} away from those around it"
+    return DamageNote(
+        f"line {lines[first]}{more} left out: its time lies {length_text(off_s)} away from those around it"
+    )
 
 
 def is_damage(note: str) -> bool:
-    """Whether it is a note of `damage_note`."""
-    return _LEFT_OUT in note
+    """Whether it is a note of `damage_note`, and does not have the name of its file yet."""
+    return isinstance(note, DamageNote)
 
 
 def length_text(length_s: float) -> str:

@@ -80,7 +80,7 @@ def place(path: Path, run: Run) -> list[str]:
     What was left out between two is a gap, and no part of the report behind it. Errors: UserError where the times go
     back.
     """
-    reports, notes = run.intervals, []
+    reports, notes = run.intervals, list[str]()
     times = [one.end_s for one in reports]
     gone = list(run.left_out)
     # They count from the start of the run, unless the head of the file was cut off.

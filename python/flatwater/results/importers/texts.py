@@ -74,8 +74,10 @@ def read_head(path: Path) -> str:
     """The beginning of a text file. Errors: UserError for a file that cannot be read."""
     with _opened(path) as handle:
         text = decoded(handle.read(HEAD_BYTES))
+        more = handle.read(1)
     if not text.strip():
-        raise UserError("the file is empty", where=str(path), hint="did the benchmark run to its end?")
+        what = f"its first {HEAD_BYTES >> 10} KiB are blank" if more else "the file is empty"
+        raise UserError(what, where=str(path), hint="did the benchmark run to its end?")
     if "\0" in text:
         hint = "unpack it first: tar -xf" if text[_TAR] == "ustar" else None
         raise UserError(

@@ -33,13 +33,14 @@ RESULT = re.compile(r"\s*(\d{1,12}\.\d{1,9}) TpmC")
 #: An interval of either format starts with its time.
 INTERVAL = re.compile(r"\s*(\d+), (?:trx: |\d+\(\d+\):)")
 #: The words and counts of an interval. A line with some of them is one, if not a whole one.
-PARTS = re.compile(r"\btrx: |9[59]%: |max_rt: |[0-9]\|[0-9]|[0-9]\([0-9]{1,12}\):")
+PARTS = re.compile(r"\btrx: |\b9[59]%?: |max_rt: |[0-9]\|[0-9]|[0-9]\([0-9]{1,12}\):")
 PARTS_LEAST = 3
 #: Bounded, because a damaged file may contain a number of any length.
 COUNT = r"(\d{1,12})"
 NUMBER = r"(\d{1,12}(?:\.\d{1,9})?)"
+#: tpcc_start gives printf "95%:", of which some C libraries print no per cent sign.
 NEW = re.compile(
-    rf"\s*{COUNT}, trx: {COUNT}, 95%: {NUMBER}, 99%: {NUMBER}, max_rt: {NUMBER}, "
+    rf"\s*{COUNT}, trx: {COUNT}, 95%?: {NUMBER}, 99%?: {NUMBER}, max_rt: {NUMBER}, "
     rf"{COUNT}\|{NUMBER}, {COUNT}\|{NUMBER}, {COUNT}\|{NUMBER}, {COUNT}\|{NUMBER}\s*"
 )
 OLD = re.compile(r"\s*(\d{1,12})((?:, \d{1,12}\(\d+\):[\d.]+(?:\|[\d.]+)?){5})\s*")
@@ -132,7 +133,7 @@ def _not_an_interval(line: str) -> str:
 def _place(path: Path, run: _Run) -> list[str]:
     """Leaves out intervals whose times no clock gave, and tells them. Errors: UserError where the times go back."""
     times = [float(end) for end, _, _ in run.intervals]
-    notes = []
+    notes: list[str] = []
     if wrong := [place - 1 for place in damaged([0.0, *times]) if place]:
         notes.append(damage_note(times, run.lines, wrong))
         kept = [place for place in range(len(times)) if place not in set(wrong)]

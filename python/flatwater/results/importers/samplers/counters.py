@@ -1,22 +1,29 @@
 """A CSV with a time and a server's counters in each row, as many scripts of laboratories write it.
 
-The first column is the time. Columns with names of SHOW GLOBAL STATUS are taken, and tps, qps, nopm and tpm.
+The first column is the time, or the seconds since the beginning. Columns with names of SHOW GLOBAL STATUS are taken,
+and tps, qps, nopm and tpm.
 """
 
 from __future__ import annotations
 
 import csv
+import re
+from itertools import pairwise
 from pathlib import Path
 
 from flatwater.results.importers.figures import number_of
+from flatwater.results.importers.imported import bad_line
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, in_order
 from flatwater.results.importers.samplers.stamps import read_stamp
 from flatwater.results.importers.samplers.status import KNOWN, Reading, evened_readings, status_samples
+from flatwater.results.importers.spans import damaged, usual_interval
 from flatwater.results.importers.texts import read_text
 
 NAME = "counters"
 _TIMES = ("timestamp", "time", "datetime", "date", "ts", "epoch", "unixtime")
+#: Seconds since the beginning: more digits are those since 1970.
+_SECONDS = re.compile(r"[0-9]{1,8}(?:\.[0-9]{1,9})?")
 #: Columns that are a throughput -> its unit, the best first. Counters are better: a script's own rates count a
 #: sample of two seconds twice.
 _THROUGHPUTS = {"nopm": "NOPM", "notpm": "NOTPM", "tps": "tps", "tpm": "tpm", "qps": "qps"}
@@ -46,8 +53,9 @@ def _read(path: Path, day_first: bool) -> Recording:
             cells = next(csv.reader([line], delimiter=_delimiter(lines[0])), [])
         except csv.Error:
             cells = []
-        stamp = read_stamp(cells[0], day_first) if cells else None
-        if stamp is None or len(cells) != len(names):
+        stamp = _time(cells[0], day_first) if cells else None
+        is_other = stamp is not None and clock[:1] not in ([], [stamp[1]])
+        if stamp is None or is_other or len(cells) != len(names):
             broken.add(number, f"no such time: {cells[0][:40]!r}" if cells and stamp is None else "")
             continue
         clock.append(stamp[1])
@@ -63,6 +71,8 @@ def _read(path: Path, day_first: bool) -> Recording:
         readings.append(Reading(stamp[0], figures, number))
     if len(readings) < 2:
         raise broken.nothing(path, "no two rows with a time and as many columns as the heading")
+    if clock[0] == "none":
+        _only_grows(path, readings)
     notes = broken.notes()
     rows = in_order([Sample(at_s, dict(row), line) for at_s, row, line in readings], notes)
     readings = evened_readings([Reading(row.at_s, row.metrics, row.line) for row in rows], notes)
@@ -78,7 +88,27 @@ def _read(path: Path, day_first: bool) -> Recording:
         own = None
     taken = {*KNOWN, own} if own is not None else KNOWN
     unknown = [name for name in names[1:] if name not in taken]
-    return Recording(NAME, clock[0], samples, None, unit=unit, notes=notes, unknown=unknown)
+    interval_s = usual_interval([one.at_s for one in samples]) if clock[0] == "none" else None
+    return Recording(NAME, clock[0], samples, interval_s, unit=unit, notes=notes, unknown=unknown)
+
+
+def _only_grows(path: Path, readings: list[Reading]) -> None:
+    """Errors: UserError where the seconds begin again, with another run. One time that is damaged is none of that."""
+    times = [reading.at_s for reading in readings]
+    gone = set(damaged(times))
+    kept = [reading for place, reading in enumerate(readings) if place not in gone]
+    for before, now in pairwise(kept):
+        if now.at_s < before.at_s:
+            what = f"time goes back to {now.at_s:g} s"
+            raise bad_line(path, now.line, what, "give each run a file of its own")
+
+
+def _time(text: str, day_first: bool) -> tuple[float, Clock] | None:
+    """A time, or the seconds since the beginning; None if it is neither."""
+    stamp = read_stamp(text, day_first)
+    if stamp is None and _SECONDS.fullmatch(text.strip()):
+        return float(text), "none"
+    return stamp
 
 
 def _delimiter(line: str) -> str:

@@ -35,6 +35,8 @@ COLUMNS = {
     "%idle": "machine.cpu_idle_pct",
     "intr/s": "machine.interrupts_per_s",
 }
+#: Where a processor is.
+_TOPOLOGY = ("CORE", "SOCK", "NODE")
 _ROW = re.compile(r"\s*(\d{1,2}:\d{2}:\d{2}(?:\s+[AaPp]\.?[Mm]\.?)?)\s+(\S.*)")
 #: The mean at the end, in the language of the machine: Average:, Durchschn.:, Moyenne :
 _AVERAGE = re.compile(r"[^\W\d]\S*\s?:\s+(?:all|CPU|NODE|\d{1,9})\s")
@@ -62,7 +64,8 @@ def _read(path: Path, day_first: bool) -> Recording:
         if line.startswith("Linux") and (day := _day(line, day_first)) is not None:
             clock, dated = DayClock(day), True
         elif (heading := _heading(line)) is not None:
-            names = heading
+            # The rows of all processors together have blanks there (`-T`).
+            names = [name for name in heading if name not in _TOPOLOGY]
             unknown |= {name for name in names if name not in COLUMNS}
             # Its time is that of the beginning of the interval: before midnight, the first row may be of the next day.
             begin_s = read_time(line.partition("CPU")[0])

@@ -63,6 +63,12 @@ class Reading(NamedTuple):
     line: int
 
 
+class RestartNote(str):
+    """The note that the server was restarted: its line stood still there, for a time that nothing tells."""
+
+    __slots__ = ()
+
+
 def evened_readings(readings: Sequence[Reading], notes: list[str]) -> list[Reading]:
     """The readings with times that skip no seconds; a note tells where they did."""
     own_times = [reading.at_s for reading in readings]
@@ -106,7 +112,7 @@ def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[
         before = now
     if restarts:
         times = f" {len(restarts)} times, first" if len(restarts) > 1 else ""
-        notes.append(f"the server was restarted{times} before reading {restarts[0]}: no rates there")
+        notes.append(RestartNote(f"the server was restarted{times} before reading {restarts[0]}: no rates there"))
     if fell:
         times = f" {len(fell)} times, first" if len(fell) > 1 else ""
         notes.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,10 +80,15 @@ def _reports(text: str, notes: list[str], host: OneHost) -> Iterator[tuple[bool,
     decoder = json.JSONDecoder()
     line, counted = 1, 0
     names = list(_HOST.finditer(text))
+    begins = [name.start() for name in names]
+    told, told_line = 0, 1
     for begin in _BEGIN.finditer(text):
-        own = next((name for name in reversed(names) if name.start() < begin.start()), None)
-        if own is not None and not host.is_own(own[1], text.count("\n", 0, own.start()) + 1):
-            continue
+        if place := bisect_left(begins, begin.start()):
+            own = names[place - 1]
+            # Each part of the text is counted once: a file may have any number of starts.
+            told, told_line = own.start(), told_line + text.count("\n", told, own.start())
+            if not host.is_own(own[1], told_line):
+                continue
         at, is_first = begin.end(), True
         while True:
             while at < len(text) and text[at] in " \t\r\n,":
