@@ -232,7 +232,7 @@ impl Connection {
                 // We did not offer a file: say so with an empty one, and take what the server makes of it.
                 self.send_packet(2, &[])?;
                 self.packet()?;
-                Err(SqlError::Protocol("the server asks for a file".into()))
+                Err(SqlError::no_local_file())
             }
             Some(_) => self.result_set(sent, span),
             None => Err(short()),

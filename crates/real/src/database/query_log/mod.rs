@@ -22,7 +22,7 @@ use job::Job;
 pub use job::{COUNTERS, KINDS, QueryLogSpec};
 use lane::Lane;
 use queues::Queues;
-pub use told::{Told, sendable_of, tell};
+pub use told::{Told, mixing, sendable_of, tell};
 
 /// A session needs little stack: its buffers are on the heap.
 const LANE_STACK_BYTES: usize = 256 << 10;

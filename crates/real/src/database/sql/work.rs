@@ -7,6 +7,7 @@ use flatwater_core::workload::sql::text;
 use super::spec::{Pause, SqlSpec};
 use crate::database::connection::{Connection, SqlError, Statement as Prepared};
 use crate::database::load::require_finished;
+use crate::database::read_only::make_read_only;
 
 /// "This command is not supported in the prepared statement protocol yet": it is sent as text.
 const ER_UNSUPPORTED_PS: u16 = 1295;
@@ -142,11 +143,7 @@ impl Work {
         connection.keep_rows(1);
         connection.query("SET SESSION autocommit = 1")?;
         if self.read_only {
-            match connection.query("SET SESSION TRANSACTION READ ONLY") {
-                // Servers before MySQL 5.6 and MariaDB 10.0 do not know it.
-                Ok(_) | Err(SqlError::Server { .. }) => {}
-                Err(error) => return Err(error),
-            }
+            make_read_only(connection)?;
         }
         for (number, sql) in self.on_connect.iter().enumerate() {
             connection.query(sql).map_err(|error| at(&format!("workload.on_connect.{number}"), error))?;
