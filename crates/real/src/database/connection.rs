@@ -281,7 +281,7 @@ impl Connection {
                 // A row begins so only with a value of 16 MiB or more.
                 Some(&EOF) if payload.len() < PACKET_BYTES_MAX => {
                     let warnings = if has_eof { 0 } else { read_ok(payload)?.warnings };
-                    return Ok(Reply { rows, last_insert_id: 0, warnings });
+                    return Ok(Reply { rows, warnings, ..Reply::default() });
                 }
                 _ if span.1 > REPLY_BYTES_MAX => return Err(SqlError::Protocol("its rows have no end".into())),
                 _ if self.rows.spans.len() < self.rows_max => self.rows.spans.push(span),

@@ -24,9 +24,10 @@ def replayed(servers: ServerLab, foreign: Foreign, schema: str, log: Path, text:
     return ran
 
 
-def general(*entries: tuple[int, str, str]) -> str:
+def general(*entries: tuple[int, str, str], second: int = 0) -> str:
     return "".join(
-        f"2026-11-30T01:02:50.000000Z\t{session:5} {command}\t{argument}\n" for session, command, argument in entries
+        f"2026-11-30T01:02:5{second}.000000Z\t{session:5} {command}\t{argument}\n"
+        for session, command, argument in entries
     )
 
 
@@ -102,3 +103,26 @@ def test_a_file_that_is_not_given_takes_no_transaction_with_it(
     ran = replayed(servers, foreign, schema, tmp_path / "general.log", text)
     assert rows(foreign, schema) == ["kept"] and ran.summary.errors == 1, ran.summary.warnings
     assert f"{tmp_path / 'general.log'}:4: other of recorded connection 7" in " ".join(ran.summary.warnings)
+
+
+def test_what_a_deadlock_has_left_of_a_transaction_can_be_rolled_back(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path
+) -> None:
+    """In the log nobody met the other: both transactions were rolled back."""
+    schema = table(foreign, "deadlocked")
+    foreign.instance.query(f"ALTER TABLE {schema}.t ADD id INT PRIMARY KEY")
+    foreign.instance.query(f"INSERT INTO {schema}.t VALUES ('one', 1), ('two', 2)")
+    connects = [(session, "Connect", f"app@localhost on {schema} using Socket") for session in (1, 2)]
+    steps = [
+        [(1, "BEGIN"), (2, "BEGIN")],
+        [(1, "UPDATE t SET a = 'x' WHERE id = 1"), (2, "UPDATE t SET a = 'x' WHERE id = 2")],
+        [(1, "UPDATE t SET a = 'x' WHERE id = 2"), (2, "UPDATE t SET a = 'x' WHERE id = 1")],
+        [(1, "INSERT INTO t VALUES ('rolled back', 3)"), (2, "INSERT INTO t VALUES ('rolled back', 4)")],
+        [(1, "ROLLBACK"), (2, "ROLLBACK")],
+    ]
+    text = general(*connects) + "".join(
+        general(*((session, "Query", sql) for session, sql in step), second=second)
+        for second, step in enumerate(steps, 1)
+    )
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, speed=2)
+    assert ran.summary.counters["error_1213"] == 1 and rows(foreign, schema) == ["one", "two"]

@@ -10,7 +10,7 @@ use super::job::{Counter, Job, KINDS, kind_of};
 use super::queues::Found;
 use crate::Error;
 use crate::database::again::Lost;
-use crate::database::connection::{Connection, LOGIN, Login, SqlError};
+use crate::database::connection::{Connection, LOGIN, Login, Reply, SqlError};
 use crate::database::load::quoted;
 use crate::database::read_only::make_read_only;
 use crate::database::refused;
@@ -19,6 +19,10 @@ use crate::database::refused;
 const RECONNECT_PAUSE_NS: (u64, u64) = (200_000_000, 200_000_000);
 /// A statement that begins later than this is late: below it is what timers and schedulers need.
 const LATE_NS: u64 = 10_000_000;
+
+/// Errors with which a server rolls the whole transaction back: ER_LOCK_DEADLOCK, ER_LOCK_TABLE_FULL, and MariaDB's
+/// ER_CHECKREAD (`row_mysql_handle_errors` in its sources).
+const ROLLED_BACK: [u16; 3] = [1213, 1206, 1020];
 
 /// One session.
 pub(super) struct Lane<'a> {
@@ -33,6 +37,10 @@ pub(super) struct Lane<'a> {
     closed: bool,
     /// The open schema may have been dropped by its own session.
     dropped: bool,
+    /// A transaction is open.
+    in_transaction: bool,
+    /// The recorded connection of which the server has rolled back an open transaction, whose statements go on.
+    rolled_back: Option<u64>,
     /// The recorded connections whose statements this connection has sent, without those that are over.
     of: Vec<u64>,
     /// The schemas that the USE of recorded connections led to.
@@ -51,6 +59,8 @@ impl<'a> Lane<'a> {
             moved: false,
             closed: false,
             dropped: false,
+            in_transaction: false,
+            rolled_back: None,
             of: Vec::new(),
             led: HashMap::new(),
             begun_ns: 0,
@@ -85,7 +95,7 @@ impl<'a> Lane<'a> {
         }
         connection.wait_at_most(None);
         self.schema.clone_from(&login.schema);
-        (self.moved, self.closed, self.dropped) = (false, false, false);
+        (self.moved, self.closed, self.dropped, self.in_transaction) = (false, false, false, false);
         self.connection = Some(connection);
         Ok(())
     }
@@ -135,7 +145,7 @@ impl<'a> Lane<'a> {
         if is_lost || !(self.closed || has_state || has_schema) {
             return true;
         }
-        self.connection = None;
+        (self.connection, self.rolled_back) = (None, None);
         self.reconnect(kind_of(entry), Counter::Resets)
     }
 
@@ -146,7 +156,7 @@ impl<'a> Lane<'a> {
         self.of.retain(|connection| *connection != session);
         self.job.queues.keep_waiting(&mut self.of);
         if is_known && self.of.is_empty() && self.connection.is_some() {
-            (self.connection, self.closed) = (None, true);
+            (self.connection, self.closed, self.rolled_back) = (None, true, None);
         }
     }
 
@@ -217,8 +227,12 @@ impl<'a> Lane<'a> {
             Err(error) => error,
         };
         self.note_error(kind, &error);
-        if !matches!(error, SqlError::Server { .. }) {
+        let is_lost = !matches!(error, SqlError::Server { .. });
+        if is_lost {
             self.connection = None;
+        }
+        if self.in_transaction && (is_lost || ROLLED_BACK.iter().any(|code| error.is(*code))) {
+            (self.in_transaction, self.rolled_back) = (false, Some(entry.session));
         }
         let kind = KINDS[kind];
         let text = if self.job.shared {
@@ -259,8 +273,21 @@ impl<'a> Lane<'a> {
             }
             self.schema.clone_from(&schema);
         }
+        // What is left of its transaction must not be committed statement by statement: a ROLLBACK may be its end. After
+        // some deadlocks a part of it is still open, which BEGIN would commit.
+        if self.rolled_back.take_if(|session| *session == entry.session).is_some() {
+            match connection.query("ROLLBACK") {
+                Ok(_) => _ = connection.query("BEGIN")?,
+                // It is a distributed one (XA), whose own statements end it.
+                Err(SqlError::Server { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         connection.queue_query(&entry.sql);
         let reply = connection.reply();
+        if let Ok(Reply { in_transaction: Some(open), .. }) = reply {
+            self.in_transaction = open;
+        }
         self.count(Counter::Queries, 1);
         if let Some(opened) = schema_of_use(&entry.sql) {
             (self.schema, self.moved) = (None, true);
