@@ -144,7 +144,7 @@ impl Connection {
         self.rows_max = rows;
     }
 
-    /// Names of the last result's columns, when they are kept.
+    /// Names of the columns of the last result, or of the statement prepared last, when they are kept.
     pub fn names(&self) -> &[String] {
         self.names.as_deref().unwrap_or_default()
     }
@@ -174,14 +174,15 @@ impl Connection {
             self.packet()?;
         }
         let mut known = Known::default();
+        self.names.iter_mut().for_each(Vec::clear);
         for _ in 0..columns {
             let (_, span) = self.packet()?;
-            let names = self.names.is_some().then_some(&mut known.names);
-            known.columns.push(read_column(&self.rows.data[span.0..span.1], names)?);
+            known.columns.push(read_column(&self.rows.data[span.0..span.1], self.names.as_mut())?);
         }
         if columns > 0 && has_eof {
             self.packet()?;
         }
+        known.names = self.names.clone().unwrap_or_default();
         self.known.push(known);
         Ok(Statement { id, index: self.known.len() as u32 - 1 })
     }
@@ -212,8 +213,7 @@ impl Connection {
     }
 
     /// Sends what is queued (if anything) and reads the reply to the oldest statement without one. Replies come in the
-    /// order in which statements were queued. A server error here is of that statement alone: the replies to later
-    /// ones follow.
+    /// order in which statements were queued. A server error is of that statement alone: replies to later ones follow.
     ///
     /// # Errors
     /// What the server answers; that the connection is gone; that nobody wants the answer any more.

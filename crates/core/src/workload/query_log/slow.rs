@@ -158,6 +158,28 @@ impl Slow {
             && stamped_us().is_none_or(|us| us < self.last.ended_us - 2 * BACK_US)
     }
 
+    /// A whole statement; `None` of one that is not sent.
+    fn statement(&mut self, entry: Entry) -> Option<Entry> {
+        let verb = effect::verb(&entry.sql);
+        let escapes = self.sessions.escapes.get(&entry.session).copied();
+        let left_out = match instead_of(&verb, &entry.sql) {
+            Some(Instead::Nothing) => return None,
+            // What a KILL ended may stand behind it: its statements are logged at their end.
+            Some(Instead::End(_)) => Some(KILLS),
+            Some(Instead::Count(what)) => Some(what),
+            None => lacks_values(&entry.sql, escapes).then_some(NO_VALUES),
+        };
+        if let Some(what) = left_out {
+            self.unread.add(entry.line, what);
+            return None;
+        }
+        self.sessions.anew.remove(&entry.session);
+        self.sessions.escapes.extend(escapes_of(&entry.sql).map(|escapes| (entry.session, escapes)));
+        self.notes.nameless |= !self.sessions.is_numbered;
+        self.notes.calls |= self.fields.last_errno && verb == "CALL";
+        Some(entry)
+    }
+
     fn body(&mut self, line: &[u8], number: u64) {
         let text = line.trim_ascii_end();
         let text = text.strip_suffix(b";").unwrap_or(text);
@@ -312,24 +334,8 @@ impl Form for Slow {
             let ends = self.sessions.obey(command, session);
             return ends.then(|| Entry { at_us, session, ends, line, ..Entry::default() });
         }
-        let verb = effect::verb(&sql);
-        let escapes = self.sessions.escapes.get(&session).copied();
-        let left_out = match instead_of(&verb, &sql) {
-            Some(Instead::Nothing) => return None,
-            // What a KILL ended may stand behind it: its statements are logged at their end.
-            Some(Instead::End(_)) => Some(KILLS),
-            Some(Instead::Count(what)) => Some(what),
-            None => lacks_values(&sql, escapes).then_some(NO_VALUES),
-        };
-        if let Some(what) = left_out {
-            self.unread.add(line, what);
-            return None;
-        }
-        self.sessions.escapes.extend(escapes_of(&sql).map(|escapes| (session, escapes)));
-        self.notes.nameless |= !self.sessions.is_numbered;
-        self.notes.calls |= self.fields.last_errno && verb == "CALL";
-        let anew = self.sessions.anew.remove(&session);
-        Some(Entry { at_us, session, schema, anew, moved: false, ends: false, line, sql })
+        let anew = self.sessions.anew.contains(&session);
+        self.statement(Entry { at_us, session, schema, anew, moved: false, ends: false, line, sql })
     }
 
     /// The file ends here; `inside` of a line: a server ends each statement with one.

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use flatwater_core::workload::query_log::{Entry, STATEMENT_BYTES_MAX, schema_of_use};
 use flatwater_core::workload::sql::effect;
 
-use super::NO_SCHEMA;
 use super::job::{Counter, Job, KINDS, kind_of};
 use super::queues::Found;
 use crate::Error;
@@ -20,6 +19,8 @@ const RECONNECT_PAUSE_NS: (u64, u64) = (200_000_000, 200_000_000);
 /// A statement that begins later than this is late: below it is what timers and schedulers need.
 const LATE_NS: u64 = 10_000_000;
 
+/// ER_BAD_DB_ERROR: the schema is not there.
+pub(super) const NO_SCHEMA: u16 = 1049;
 /// Errors with which a server rolls the whole transaction back: ER_LOCK_DEADLOCK, ER_LOCK_TABLE_FULL, and MariaDB's
 /// ER_CHECKREAD (`row_mysql_handle_errors` in its sources).
 const ROLLED_BACK: [u16; 3] = [1213, 1206, 1020];
