@@ -35,6 +35,7 @@ __all__ = [
     "merge_parts",
     "plan_schemas",
     "purge",
+    "query_log_mixing",
     "query_log_sendable",
     "query_log_told",
     "rename_new",
@@ -217,6 +218,10 @@ def sql_statement(text: str) -> tuple[list[str], bool]: ...
 #: slow, general or digests; the schemas that it names at its beginning and its end; its seconds, if its end tells them.
 #: ValueError(what) for a file that is no query log.
 def query_log_told(path: Path | str) -> tuple[str, set[str], float | None]: ...
+
+#: Of a log that does not tell connections and whose statements write: the line and the first word of the first one of a
+#: transaction. None of another log; ValueError(what) for a file that cannot be read.
+def query_log_mixing(path: Path | str) -> tuple[int, str] | None: ...
 def query_log_sendable(
     path: Path | str,
 ) -> tuple[tuple[int, float], tuple[int, float], tuple[int, float], list[tuple[str, tuple[int, float]]]] | None: ...

@@ -43,7 +43,7 @@ mod _engine {
     #[pymodule_export]
     use super::server::{Connection, check_consistency, requires_tls};
     #[pymodule_export]
-    use super::statement::{query_log_sendable, query_log_told, sql_statement};
+    use super::statement::{query_log_mixing, query_log_sendable, query_log_told, sql_statement};
     #[pymodule_export]
     use super::trace::{
         cache_policies, trace_convert, trace_formats, trace_simulate, trace_summary, trace_tells_objects,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use flatwater_core::workload::query_log::{Amount, Format};
 use flatwater_core::workload::sql::text::Statement;
-use flatwater_real::database::query_log::{sendable_of, tell};
+use flatwater_real::database::query_log::{mixing, sendable_of, tell};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -35,6 +35,13 @@ pub fn query_log_told(py: Python<'_>, path: PathBuf) -> PyResult<(&'static str, 
         Format::Digests => "digests",
     };
     Ok((format, told.schemas, told.length_us.map(|length_us| length_us as f64 / 1e6)))
+}
+
+/// Of a query log that does not tell connections and whose statements write: the line and the first word of the first one
+/// of a transaction. None of another log; ValueError(what) for a file that cannot be read.
+#[pyfunction]
+pub fn query_log_mixing(py: Python<'_>, path: PathBuf) -> PyResult<Option<(u64, String)>> {
+    py.detach(|| mixing(&path)).map_err(PyValueError::new_err)
 }
 
 /// Of a record of digests, each as a number of statements and their microseconds: all, those that can be sent, of these

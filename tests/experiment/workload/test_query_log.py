@@ -157,3 +157,27 @@ def test_no_model_has_the_tables(log: Path) -> None:
     found = problems(log, database={"kind": "innodb-model", "generation": "mysql-5.7"})
     assert "none of the user's own tables" in found.pop("workload.kind")
     assert "storage.kind" not in found
+
+
+#: As MySQL 5.5 and, with the number of the connection, MySQL 5.6 write it.
+ENTRY = "# User@Host: a[a] @ localhost []{}\n# Query_time: 0.1  Lock_time: 0\nSET timestamp=1796001001;\n{};\n"
+
+
+@pytest.mark.parametrize(
+    ("statements", "number", "writes", "line"),
+    [
+        (["SELECT 1", "BEGIN", "DELETE FROM t", "ROLLBACK"], "", True, 5),
+        (["INSERT INTO t VALUES (1)", "SET autocommit=0"], "", True, 5),
+        (["BEGIN", "DELETE FROM t", "ROLLBACK"], "  Id:     7", True, None),
+        (["BEGIN", "DELETE FROM t", "ROLLBACK"], "", False, None),
+        (["BEGIN", "SELECT a FROM t", "COMMIT"], "", True, None),
+        (["SET autocommit=1", "DELETE FROM t"], "", True, None),
+    ],
+)
+def test_transactions_are_not_mixed(
+    log: Path, statements: list[str], number: str, writes: bool, line: int | None
+) -> None:
+    """Where a log does not tell connections, what was rolled back could be committed."""
+    log.write_text("".join(ENTRY.format(number, sql) for sql in statements))
+    told = problems(log, {"allow_writes": writes}).get("workload.log", "")
+    assert (f"{log}:{line}: " in told) == (line is not None), told

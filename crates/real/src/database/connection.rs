@@ -144,7 +144,7 @@ impl Connection {
         self.rows_max = rows;
     }
 
-    /// Names of the last result's columns, when they are kept.
+    /// Names of the columns of the last result, or of the statement prepared last, when they are kept.
     pub fn names(&self) -> &[String] {
         self.names.as_deref().unwrap_or_default()
     }
@@ -174,14 +174,15 @@ impl Connection {
             self.packet()?;
         }
         let mut known = Known::default();
+        self.names.iter_mut().for_each(Vec::clear);
         for _ in 0..columns {
             let (_, span) = self.packet()?;
-            let names = self.names.is_some().then_some(&mut known.names);
-            known.columns.push(read_column(&self.rows.data[span.0..span.1], names)?);
+            known.columns.push(read_column(&self.rows.data[span.0..span.1], self.names.as_mut())?);
         }
         if columns > 0 && has_eof {
             self.packet()?;
         }
+        known.names = self.names.clone().unwrap_or_default();
         self.known.push(known);
         Ok(Statement { id, index: self.known.len() as u32 - 1 })
     }
@@ -212,8 +213,7 @@ impl Connection {
     }
 
     /// Sends what is queued (if anything) and reads the reply to the oldest statement without one. Replies come in the
-    /// order in which statements were queued. A server error here is of that statement alone: the replies to later
-    /// ones follow.
+    /// order in which statements were queued. A server error is of that statement alone: replies to later ones follow.
     ///
     /// # Errors
     /// What the server answers; that the connection is gone; that nobody wants the answer any more.
@@ -232,7 +232,7 @@ impl Connection {
                 // We did not offer a file: say so with an empty one, and take what the server makes of it.
                 self.send_packet(2, &[])?;
                 self.packet()?;
-                Err(SqlError::Protocol("the server asks for a file".into()))
+                Err(SqlError::no_local_file())
             }
             Some(_) => self.result_set(sent, span),
             None => Err(short()),
@@ -281,7 +281,7 @@ impl Connection {
                 // A row begins so only with a value of 16 MiB or more.
                 Some(&EOF) if payload.len() < PACKET_BYTES_MAX => {
                     let warnings = if has_eof { 0 } else { read_ok(payload)?.warnings };
-                    return Ok(Reply { rows, last_insert_id: 0, warnings });
+                    return Ok(Reply { rows, warnings, ..Reply::default() });
                 }
                 _ if span.1 > REPLY_BYTES_MAX => return Err(SqlError::Protocol("its rows have no end".into())),
                 _ if self.rows.spans.len() < self.rows_max => self.rows.spans.push(span),

@@ -10,6 +10,7 @@ mod login;
 pub mod oltp;
 mod plugins;
 pub mod query_log;
+mod read_only;
 mod refused;
 mod rows;
 pub mod run;

@@ -97,6 +97,18 @@ class QueryLog(OwnStatements):
         except (OSError, ValueError, UserError):
             return "", set(), None
 
+    def _mixing(self) -> Iterator[Problem]:
+        """Transactions of a log that does not tell connections. Errors: OSError, ValueError."""
+        found = _mixing(self.log_file) if self.allow_writes else None
+        if found:
+            line, statement = found
+            what = (
+                f"{self.log}:{line}: {statement}: this log does not tell which connection sent a statement, so the "
+                "transactions of each user would be mixed, and what was rolled back could be committed"
+            )
+            hint = "replay a general log, or a slow log of MySQL 5.6 or later; or without allow_writes"
+            yield problem("log", what, hint, "allow_writes")
+
     def conflicts(self) -> Iterator[Problem]:
         """Fields that the log decides, and a log that cannot be read."""
         fields = type(self).model_fields
@@ -112,6 +124,7 @@ class QueryLog(OwnStatements):
             yield problem("warmup_s", what, "a shorter warmup_s, or a longer log", "log", "speed")
         try:
             _tell(self.log_file)
+            yield from self._mixing()
         except UserError as error:
             yield problem("log", error.what, error.hint)
         except (OSError, ValueError) as error:
@@ -126,11 +139,27 @@ class QueryLog(OwnStatements):
 
 def _tell(path: Path) -> tuple[str, set[str], float | None]:
     """Which log it is, the schemas that it names, its seconds. Errors: OSError, ValueError."""
+    return _tell_version(path, _version(path))
+
+
+def _mixing(path: Path) -> tuple[int, str] | None:
+    """The first statement of a transaction, where those of a log would be mixed. Errors: OSError, ValueError."""
+    return _mixing_of_version(path, _version(path))
+
+
+def _version(path: Path) -> tuple[int, int]:
     found = path.stat()
     # A pipe would be waited for, and a device has no end.
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise ValueError("it is no file")
-    return _tell_version(path, (found.st_mtime_ns, found.st_size))
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=64)
+def _mixing_of_version(path: Path, version: tuple[int, int]) -> tuple[int, str] | None:
+    from flatwater._engine import query_log_mixing
+
+    return query_log_mixing(path)
 
 
 @lru_cache(maxsize=64)

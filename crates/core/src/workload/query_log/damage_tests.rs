@@ -123,8 +123,9 @@ fn read(log: &[u8]) -> (Vec<Entry>, Unread) {
         _ => Reader::new(log),
     };
     let mut found = Vec::new();
-    while let Ok(Some(entry)) = reader.next_entry() {
-        found.push(entry);
+    while let Ok(Some(entry)) = reader.next_statement() {
+        // A damage may take lines away.
+        found.push(Entry { line: 0, ..entry });
     }
     (found, reader.tally().unread)
 }

@@ -306,14 +306,7 @@ impl Digests {
         let turn = self.turns.entry(spread.key).or_default();
         let sql = form.samples[*turn % form.samples.len()].clone();
         *turn += 1;
-        Some(Entry {
-            at_us,
-            session: u64::from(spread.key.1),
-            schema: form.schema.clone(),
-            anew: false,
-            moved: false,
-            sql,
-        })
+        Some(Entry { at_us, session: u64::from(spread.key.1), schema: form.schema.clone(), sql, ..Entry::default() })
     }
 }
 

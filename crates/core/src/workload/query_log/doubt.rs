@@ -62,8 +62,6 @@ pub(super) trait Form: Clone {
     fn unread(&self) -> Unread;
     /// What it does not tell.
     fn notes(&self) -> Notes;
-    /// The connections that are over, since this was asked last.
-    fn take_over(&mut self) -> Vec<u64>;
     /// Counts what is left out.
     fn leave_out(&mut self, line: u64, what: &'static str);
 }
@@ -119,11 +117,6 @@ impl<F: Form> Doubt<F> {
     /// What the log does not tell.
     pub(super) fn notes(&self) -> Notes {
         self.log.notes()
-    }
-
-    /// The connections that are over, since this was asked last.
-    pub(super) fn take_over(&mut self) -> Vec<u64> {
-        self.log.take_over()
     }
 
     /// Whether a statement is open: what looks like the header of a log is its text.
@@ -289,7 +282,7 @@ impl<F: Form> Doubt<F> {
         for (entry, number) in other.found {
             if wanted(&entry) {
                 given.push_back(entry);
-            } else {
+            } else if !entry.ends {
                 self.log.leave_out(number, EITHER);
             }
         }

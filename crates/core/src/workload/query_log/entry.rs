@@ -12,8 +12,8 @@ pub(super) fn extend(sql: &mut Vec<u8>, line: &[u8]) {
     }
 }
 
-/// A statement of a log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A statement of a log, or the end of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// When it began, microseconds since 1970 in the log's own clock.
     pub at_us: i64,
@@ -25,6 +25,10 @@ pub struct Entry {
     pub anew: bool,
     /// Its connection has sent a USE since: the schema is the one that this led to, which no log tells.
     pub moved: bool,
+    /// The recorded connection ends here: there is no statement.
+    pub ends: bool,
+    /// The line on which it begins; 0 of digests.
+    pub line: u64,
     /// The statement, any bytes.
     pub sql: Vec<u8>,
 }

@@ -8,13 +8,12 @@ use std::collections::{HashMap, HashSet};
 use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::{Entry, extend};
 use super::general_head::{Head, is_head, read_head, schema_of, why_no_head};
+use super::instead::{Instead, NO_VALUES, REFUSED, instead_of, lacks_values};
 use super::scan::{Scan, escapes_of};
 use super::text::{has_several, holds_statements};
 use super::unread::{Notes, Unread};
 use crate::workload::sql::effect;
 use crate::workload::sql::token::{Escapes, is_open};
-
-const REFUSED: &str = "an EXECUTE that ran nothing";
 
 /// What is known of the log so far.
 #[derive(Clone, Default)]
@@ -30,8 +29,6 @@ pub(super) struct General {
     /// Those that sent a CALL last.
     calls: HashSet<u64>,
     notes: Notes,
-    /// Those that are over.
-    over: Vec<u64>,
     /// Connections that were made or reset, without a statement since.
     anew: HashSet<u64>,
     /// The statement that is being read, and its line.
@@ -39,6 +36,8 @@ pub(super) struct General {
     scan: Scan,
     /// It is prepared only.
     is_prepared: bool,
+    /// It has values in the places of those of a prepared statement.
+    is_execution: bool,
     open_at: u64,
     /// Connections of which something was read.
     known: HashSet<u64>,
@@ -59,13 +58,14 @@ impl General {
         self.scan = Scan::with(self.escapes.get(&head.session).copied());
         self.note_programs(head.session, head.command);
         self.is_prepared = matches!(head.command, b"Prepare" | b"Bulk_execute");
+        self.is_execution = head.command == b"Execute";
         match head.command {
             // A text that is prepared only can have lines that look like entries, too.
             b"Prepare" | b"Bulk_execute" => {
                 self.scan.read(head.argument);
                 let (at_us, session) = (self.now_us, head.session);
                 let sql = head.argument.to_vec();
-                self.open = Some(Entry { at_us, session, schema: None, anew: false, moved: false, sql });
+                self.open = Some(Entry { at_us, session, line: number, sql, ..Entry::default() });
             }
             b"Query" | b"Execute" => {
                 self.scan.read(head.argument);
@@ -74,7 +74,8 @@ impl General {
                 extend(&mut sql, head.argument);
                 let anew = self.anew.remove(&head.session);
                 let (at_us, moved) = (self.now_us, self.moved.contains(&head.session));
-                self.open = Some(Entry { at_us, session: head.session, schema, anew, moved, sql });
+                let (session, line, ends) = (head.session, number, false);
+                self.open = Some(Entry { at_us, session, schema, anew, moved, ends, line, sql });
             }
             b"Init DB" => {
                 self.moved.remove(&head.session);
@@ -92,12 +93,14 @@ impl General {
             }
             b"Reset Connection" => {
                 self.anew.insert(head.session);
+                self.escapes.remove(&head.session);
             }
             b"Quit" => {
                 self.anew.remove(&head.session);
                 self.schemas.remove(&head.session);
                 self.moved.remove(&head.session);
-                self.over.push(head.session);
+                let (at_us, session) = (self.now_us, head.session);
+                self.open = Some(Entry { at_us, session, ends: true, line: number, ..Entry::default() });
             }
             _ => {}
         }
@@ -105,6 +108,11 @@ impl General {
 
     fn is_inside_quotes(&self) -> bool {
         self.open.is_some() && self.scan.is_open()
+    }
+
+    /// The statement that further lines belong to: behind another command there are none.
+    fn statement(&mut self) -> Option<&mut Entry> {
+        self.open.as_mut().filter(|entry| !entry.ends)
     }
 }
 
@@ -120,8 +128,7 @@ impl Form for General {
                     done
                 }
                 _ => {
-                    // Behind a command there are no further lines.
-                    if self.open.is_none() && !line.trim_ascii().is_empty() {
+                    if self.statement().is_none() && !line.trim_ascii().is_empty() {
                         self.unread.add(number, "it is neither a statement nor an entry");
                     }
                     self.more(line);
@@ -140,7 +147,7 @@ impl Form for General {
 
     /// Takes a further line of a statement, or a further piece of a line that is longer than what is read at once.
     fn more(&mut self, piece: &[u8]) {
-        if let Some(entry) = &mut self.open {
+        if let Some(entry) = self.statement() {
             extend(&mut entry.sql, piece);
             self.scan.read(piece);
         }
@@ -154,6 +161,9 @@ impl Form for General {
     fn finish(&mut self) -> Option<Entry> {
         let cut = std::mem::take(&mut self.cut);
         let mut entry = self.open.take()?;
+        if entry.ends {
+            return (!cut && entry.at_us != 0).then_some(entry);
+        }
         // No session can have sent what is open whichever escapes it has.
         let cut = cut || (self.scan.is_open() && is_open(&entry.sql));
         if cut || entry.at_us == 0 {
@@ -174,13 +184,28 @@ impl Form for General {
             "USE" => {
                 self.moved.insert(entry.session);
             }
-            // The server logs what an EXECUTE runs, with its values, and the text of a PREPARE may be left out.
-            "PREPARE" | "DEALLOCATE" => return None,
+            // What it runs has an entry of its own, unless it was refused.
             "EXECUTE" => {
                 self.executes.insert(entry.session, self.open_at);
                 return None;
             }
             _ => {}
+        }
+        match instead_of(&verb, &entry.sql) {
+            Some(Instead::Nothing) => return None,
+            Some(Instead::End(session)) => {
+                let (at_us, line) = (entry.at_us, self.open_at);
+                return Some(Entry { at_us, session, ends: true, line, ..Entry::default() });
+            }
+            Some(Instead::Count(what)) => {
+                self.unread.add(self.open_at, what);
+                return None;
+            }
+            None => {}
+        }
+        if self.is_execution && lacks_values(&entry.sql, self.escapes.get(&entry.session).copied()) {
+            self.unread.add(self.open_at, NO_VALUES);
+            return None;
         }
         // The server refused it as a whole, or ran all of them, which this log does not tell.
         if !self.is_prepared && has_several(&entry.sql) && !holds_statements(&entry.sql) {
@@ -193,7 +218,7 @@ impl Form for General {
     /// The file ends here; `inside` of a line: a server ends each with a line end.
     fn end(&mut self, inside: bool) -> Option<Entry> {
         self.cut |= inside;
-        if inside && self.open.is_none() {
+        if inside && self.statement().is_none() {
             self.unread.add(self.last_at, "it has no end");
         }
         let last = self.finish();
@@ -237,10 +262,6 @@ impl Form for General {
 
     fn notes(&self) -> Notes {
         self.notes
-    }
-
-    fn take_over(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.over)
     }
 
     fn leave_out(&mut self, line: u64, what: &'static str) {

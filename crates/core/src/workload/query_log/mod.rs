@@ -9,6 +9,7 @@ mod doubt;
 mod entry;
 mod general;
 mod general_head;
+mod instead;
 mod reader;
 mod scan;
 mod slow;
@@ -21,5 +22,6 @@ mod unread;
 
 pub use digests::{Amount, Forms, Sendable, Why, is_head as is_digests};
 pub use entry::{Entry, Format, STATEMENT_BYTES_MAX, schema_of_use};
+pub use instead::is_of_transaction;
 pub use reader::{Reader, Tally};
 pub use unread::{Notes, Unread};

@@ -83,15 +83,6 @@ impl<R: BufRead> Reader<R> {
         Tally { unread: self.unread.with(of_lines), notes, ..self.tally }
     }
 
-    /// The recorded connections that are over, as far as the log tells it, since this was asked last.
-    pub fn take_over(&mut self) -> Vec<u64> {
-        match &mut self.lines {
-            Lines::Slow(slow) => slow.take_over(),
-            Lines::General(general) => general.take_over(),
-            Lines::Unknown | Lines::Digests(_) => Vec::new(),
-        }
-    }
-
     /// Which log it is; None before a line has told.
     pub fn format(&self) -> Option<Format> {
         match self.lines {
@@ -105,11 +96,24 @@ impl<R: BufRead> Reader<R> {
     /// The next statement; None at the end of the log.
     ///
     /// # Errors
+    /// As of `next_entry`.
+    pub fn next_statement(&mut self) -> Result<Option<Entry>, String> {
+        loop {
+            match self.next_entry()? {
+                Some(entry) if entry.ends => {}
+                other => return Ok(other),
+            }
+        }
+    }
+
+    /// The next statement or end of a connection; None at the end of the log.
+    ///
+    /// # Errors
     /// What the system says; that it is no query log.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, String> {
         loop {
             if let Some(entry) = self.found.pop_front() {
-                self.tally.statements += 1;
+                self.tally.statements += u64::from(!entry.ends);
                 return Ok(Some(entry));
             }
             if self.over {
@@ -265,6 +269,9 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 #[path = "damage_tests.rs"]
 mod damage;
+#[cfg(test)]
+#[path = "instead_tests.rs"]
+mod instead;
 #[cfg(test)]
 #[path = "reader_tests.rs"]
 mod tests;

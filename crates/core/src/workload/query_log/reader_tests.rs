@@ -33,7 +33,7 @@ INSERT INTO t VALUES ('\xff\x00;');
 fn read(log: &[u8]) -> Vec<Entry> {
     let mut reader = Reader::new(log);
     let mut found = Vec::new();
-    while let Some(entry) = reader.next_entry().expect("a log") {
+    while let Some(entry) = reader.next_statement().expect("a log") {
         found.push(entry);
     }
     found
@@ -177,7 +177,8 @@ fn users_stand_for_connections_whose_numbers_are_not_told() {
     };
     let log = [entry("a", "SELECT 1"), entry("b", "SELECT 2"), entry("a", "SELECT 3")].concat();
     let mut reader = Reader::new(log.as_bytes());
-    let found: Vec<u64> = std::iter::from_fn(|| reader.next_entry().expect("a log")).map(|one| one.session).collect();
+    let found: Vec<u64> =
+        std::iter::from_fn(|| reader.next_statement().expect("a log")).map(|one| one.session).collect();
     assert_eq!((found, reader.tally().notes.nameless), (vec![0, 1, 0], true));
 }
 
@@ -192,19 +193,19 @@ fn a_statement_is_found_once() {
         \t\t     3 Query\tdeallocate prepare s\n";
     for (log, sql) in [(slow, "CALL p(1)"), (general, "INSERT INTO t VALUES (1)")] {
         let mut reader = Reader::new(log.as_bytes());
-        let found = reader.next_entry().expect("a log").map(|one| String::from_utf8_lossy(&one.sql).into_owned());
-        assert_eq!((found.as_deref(), reader.next_entry()), (Some(sql), Ok(None)));
+        let found = reader.next_statement().expect("a log").map(|one| String::from_utf8_lossy(&one.sql).into_owned());
+        assert_eq!((found.as_deref(), reader.next_statement()), (Some(sql), Ok(None)));
         assert_eq!(reader.tally().unread.count, 0);
     }
     // Percona Server 5.1 does, and marks nothing.
     let marked = slow.replace("QC_hit: No", "Last_errno: 0  Killed: 0").replace("# Stored_routine: shop.p\n", "");
     let mut reader = Reader::new(marked.as_bytes());
-    while let Ok(Some(_)) = reader.next_entry() {}
+    while let Ok(Some(_)) = reader.next_statement() {}
     assert!(reader.tally().notes.calls);
     // Whether a server ran several or refused them is not told.
     let mut reader =
         Reader::new(&b"261126 11:00:01\t     3 Query\tSELECT 1; SELECT 2\n\t\t     3 Execute\tSELECT 3\n"[..]);
-    assert_eq!(reader.next_entry().expect("a log").map(|one| one.sql), Some(b"SELECT 3".to_vec()));
+    assert_eq!(reader.next_statement().expect("a log").map(|one| one.sql), Some(b"SELECT 3".to_vec()));
     assert_eq!(reader.tally().unread.first, Some((1, "it has several statements")));
 }
 
@@ -306,7 +307,7 @@ fn a_statement_without_an_end_takes_little_memory() {
     let head = &b"# User@Host: a[a] @ localhost []\nSET timestamp=5;\nSELECT '"[..];
     let slow = [head, &line.repeat(100), b"';\n"].concat();
     let mut reader = Reader::new(&slow[..slow.len() - 3]);
-    assert_eq!((reader.next_entry(), reader.tally().unread.count), (Ok(None), 1), "it is cut");
+    assert_eq!((reader.next_statement(), reader.tally().unread.count), (Ok(None), 1), "it is cut");
     for log in [general, slow] {
         let found = read(&log);
         assert_eq!(found.len(), 1);
@@ -336,8 +337,8 @@ proptest! {
         let mut log = MARIADB_SLOW.to_vec();
         log[cut] = byte;
         let mut reader = Reader::new(&log[..]);
-        while let Ok(Some(_)) = reader.next_entry() {}
+        while let Ok(Some(_)) = reader.next_statement() {}
         let mut reader = Reader::new(&MARIADB_SLOW[cut..]);
-        while let Ok(Some(_)) = reader.next_entry() {}
+        while let Ok(Some(_)) = reader.next_statement() {}
     }
 }

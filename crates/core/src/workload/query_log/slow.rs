@@ -15,8 +15,9 @@
 
 use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::Entry;
+use super::instead::{Instead, KILLS, NO_VALUES, instead_of, lacks_values};
 use super::scan::escapes_of;
-use super::slow_head::{fields, is_command, is_field, is_head, read_logged, read_set, step_of, time_of};
+use super::slow_head::{command_of, fields, is_field, is_head, read_logged, read_set, step_of, time_of};
 use super::slow_state::{Fields, Kind, Last, Sessions};
 use super::text::{Text, has_several, holds_statements, is_whole};
 use super::time::{digits, read_seconds};
@@ -88,11 +89,8 @@ impl Slow {
     }
 
     fn head(&mut self, line: &[u8], number: u64) {
-        if is_command(line) {
-            self.kind.is_command = true;
-            if line.trim_ascii_end().ends_with(b": Quit;") {
-                self.sessions.over.push(self.session);
-            }
+        if let Some(command) = command_of(line) {
+            self.kind.command = Some(command);
             return;
         }
         let rest = line.strip_prefix(b"# ").unwrap_or_default();
@@ -160,6 +158,28 @@ impl Slow {
             && stamped_us().is_none_or(|us| us < self.last.ended_us - 2 * BACK_US)
     }
 
+    /// A whole statement; `None` of one that is not sent.
+    fn statement(&mut self, entry: Entry) -> Option<Entry> {
+        let verb = effect::verb(&entry.sql);
+        let escapes = self.sessions.escapes.get(&entry.session).copied();
+        let left_out = match instead_of(&verb, &entry.sql) {
+            Some(Instead::Nothing) => return None,
+            // What a KILL ended may stand behind it: its statements are logged at their end.
+            Some(Instead::End(_)) => Some(KILLS),
+            Some(Instead::Count(what)) => Some(what),
+            None => lacks_values(&entry.sql, escapes).then_some(NO_VALUES),
+        };
+        if let Some(what) = left_out {
+            self.unread.add(entry.line, what);
+            return None;
+        }
+        self.sessions.anew.remove(&entry.session);
+        self.sessions.escapes.extend(escapes_of(&entry.sql).map(|escapes| (entry.session, escapes)));
+        self.notes.nameless |= !self.sessions.is_numbered;
+        self.notes.calls |= self.fields.last_errno && verb == "CALL";
+        Some(entry)
+    }
+
     fn body(&mut self, line: &[u8], number: u64) {
         let text = line.trim_ascii_end();
         let text = text.strip_suffix(b";").unwrap_or(text);
@@ -215,7 +235,7 @@ impl Form for Slow {
         // MariaDB frames the plan (log_slow_verbosity = explain) with lines of `#` alone. Behind the SET timestamp, a
         // comment is the statement's.
         let is_comment = line.starts_with(b"# ") || line.trim_ascii_end() == b"#";
-        if self.in_head && is_comment && (self.timestamp_us.is_none() || is_command(line)) {
+        if self.in_head && is_comment && (self.timestamp_us.is_none() || command_of(line).is_some()) {
             self.head(line, number);
             return None;
         }
@@ -261,10 +281,10 @@ impl Form for Slow {
         let cut_inside = self.text.is_cut();
         let Text { mut sql, ended, last_end, cut, .. } = std::mem::take(&mut self.text);
         let cut = cut || cut_inside;
-        let is_command = std::mem::take(&mut self.kind.is_command);
+        let command = self.kind.command.take();
         if !self.begun && !sql.is_empty() {
             broken = broken.or(Some((self.begun_at, "there is no # User@Host")));
-        } else if self.begun_at > 0 && (cut || !ended) && !is_command && broken.is_none() {
+        } else if self.begun_at > 0 && (cut || !ended) && command.is_none() && broken.is_none() {
             match last_end.filter(|(length, _)| !cut && is_whole(&sql, *length)) {
                 Some((length, next)) => {
                     sql.truncate(length);
@@ -295,6 +315,7 @@ impl Form for Slow {
         }
         let of_begin = std::mem::take(&mut self.fields.qc_hit) & std::mem::take(&mut self.fields.bytes_sent);
         let whole = self.begun && !sql.is_empty() && broken.is_none();
+        let is_command = self.begun && sql.is_empty() && broken.is_none() && command.is_some();
         if let Some((line, what)) = broken {
             self.unread.add(line, what);
         }
@@ -304,13 +325,17 @@ impl Form for Slow {
         };
         self.kind.is_of_program &= whole;
         let (session, query_us) = (self.session, std::mem::take(&mut self.query_us));
+        let line = self.begun_at;
         (self.begun, self.begun_at, self.in_head) = (false, 0, false);
-        let told_us = told_us.filter(|_| whole && !std::mem::take(&mut self.kind.is_of_program))?;
-        self.sessions.escapes.extend(escapes_of(&sql).map(|escapes| (session, escapes)));
-        self.notes.nameless |= !self.sessions.is_numbered;
-        self.notes.calls |= self.fields.last_errno && effect::verb(&sql) == "CALL";
+        let is_of_program = std::mem::take(&mut self.kind.is_of_program);
+        let told_us = told_us.filter(|_| (whole && !is_of_program) || is_command)?;
         let at_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
-        Some(Entry { at_us, session, schema, anew: false, moved: false, sql })
+        if let Some(command) = command.filter(|_| is_command) {
+            let ends = self.sessions.obey(command, session);
+            return ends.then(|| Entry { at_us, session, ends, line, ..Entry::default() });
+        }
+        let anew = self.sessions.anew.contains(&session);
+        self.statement(Entry { at_us, session, schema, anew, moved: false, ends: false, line, sql })
     }
 
     /// The file ends here; `inside` of a line: a server ends each statement with one.
@@ -326,7 +351,7 @@ impl Form for Slow {
     /// A server ends each statement, and writes the SET timestamp last of all that stands before it.
     fn is_place(&self, _: &[u8]) -> bool {
         let is_in_head = self.text.sql.is_empty() && self.timestamp_us.is_none() && !self.kind.is_warned;
-        is_in_head || self.kind.is_command || !self.text.held.is_empty() || self.text.is_closed()
+        is_in_head || self.kind.command.is_some() || !self.text.held.is_empty() || self.text.is_closed()
     }
 
     fn is_closed(&self) -> bool {
@@ -347,10 +372,6 @@ impl Form for Slow {
 
     fn notes(&self) -> Notes {
         self.notes
-    }
-
-    fn take_over(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.sessions.over)
     }
 
     fn leave_out(&mut self, line: u64, what: &'static str) {

@@ -1,6 +1,7 @@
 //! The lines before a statement of a slow log.
 
 use super::doubt::{Line, Step};
+use super::slow_state::Command;
 use super::time::{read_seconds, read_time};
 
 /// Fields with which a line of a head begins; a statement's own comment hardly does.
@@ -17,9 +18,13 @@ const FIELDS: [&[u8]; 8] = [
 /// What servers log of a command that is no statement.
 const COMMAND: &[u8] = b"# administrator command: ";
 
-/// What servers log of a command, which is all of its line.
-pub(super) fn is_command(line: &[u8]) -> bool {
-    line.starts_with(COMMAND) && line.trim_ascii_end().ends_with(b";")
+/// What servers log of a command, which is all of its line; None of another line.
+pub(super) fn command_of(line: &[u8]) -> Option<Command> {
+    Some(match line.strip_prefix(COMMAND)?.trim_ascii_end().strip_suffix(b";")? {
+        b"Quit" => Command::Quit,
+        b"Reset Connection" | b"Change user" => Command::Reset,
+        _ => Command::Other,
+    })
 }
 
 /// What lines may be of a head: servers write its lines in one order, and the SET timestamp last.

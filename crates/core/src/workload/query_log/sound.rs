@@ -43,9 +43,7 @@ mod tests {
 
     #[test]
     fn a_piece_is_no_statement() {
-        let sound = |sql: &str| {
-            is_sound_alone(&Entry { at_us: 0, session: 0, schema: None, anew: false, moved: false, sql: sql.into() })
-        };
+        let sound = |sql: &str| is_sound_alone(&Entry { sql: sql.into(), ..Entry::default() });
         for sql in
             ["SELECT ';', (1)", "SELECT \\N", "CREATE PROCEDURE p() BEGIN SELECT 1; SELECT 2; END", "SELECT 1 -- c"]
         {

@@ -49,6 +49,11 @@ impl SqlError {
         }
     }
 
+    /// The server asked for a file of the client (`LOAD DATA LOCAL`), and got none: the number is that of MySQL's C client.
+    pub(super) fn no_local_file() -> Self {
+        Self::Server { code: 2068, message: "it loads a file of the client (LOCAL), and none is given".into() }
+    }
+
     /// Whether the server's error number is this one.
     pub fn is(&self, number: u16) -> bool {
         matches!(self, Self::Server { code, .. } if *code == number)

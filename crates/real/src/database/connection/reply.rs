@@ -12,7 +12,12 @@ pub struct Reply {
     pub last_insert_id: u64,
     /// The server's warnings.
     pub warnings: u16,
+    /// Whether a transaction is open; None where rows were returned, whose end is not asked for it.
+    pub in_transaction: Option<bool>,
 }
+
+/// SERVER_STATUS_IN_TRANS.
+const IN_TRANSACTION: u64 = 1;
 
 /// A server's words are told in one line: MySQL's are never longer (MYSQL_ERRMSG_SIZE in its sources).
 const MESSAGE_BYTES_MAX: usize = 512;
@@ -26,8 +31,8 @@ pub(super) fn read_ok(payload: &[u8]) -> Result<Reply, SqlError> {
     let mut read = || {
         reader.byte()?;
         let (rows, last_insert_id) = (reader.length()?, reader.length()?);
-        reader.number(2)?; // status
-        Some(Reply { rows, last_insert_id, warnings: reader.number(2)? as u16 })
+        let in_transaction = Some(reader.number(2)? & IN_TRANSACTION != 0);
+        Some(Reply { rows, last_insert_id, warnings: reader.number(2)? as u16, in_transaction })
     };
     read().ok_or_else(short)
 }

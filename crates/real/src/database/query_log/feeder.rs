@@ -1,40 +1,43 @@
 //! Reads the log ahead of the sessions, and gives each recorded connection one of them.
 
+use flatwater_core::workload::query_log::{Entry, Reader};
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::BufReader;
-
-use flatwater_core::workload::query_log::Reader;
 
 use super::job::Job;
+use super::told::Source;
 use crate::Error;
 
 /// Reads the log.
 pub(super) struct Feeder<'a> {
     job: &'a Job,
-    reader: Reader<BufReader<File>>,
+    reader: Reader<Source>,
 }
 
 impl<'a> Feeder<'a> {
-    pub(super) fn new(job: &'a Job, reader: Reader<BufReader<File>>) -> Self {
+    pub(super) fn new(job: &'a Job, reader: Reader<Source>) -> Self {
         Self { job, reader }
     }
 
     /// Reads to the log's end, or the run's.
     pub(super) fn feed(mut self) {
         let mut seats = Seats::new(if self.job.shared { 1 } else { self.job.connections as usize });
+        // The ends behind the last statement are those of the run.
+        let mut ends: Vec<Entry> = Vec::new();
         loop {
             let next = self.reader.next_entry();
             let tally = self.reader.tally();
             self.job.note_told(tally.unread, tally.notes);
             match next {
+                Ok(Some(entry)) if entry.ends => ends.push(entry),
                 Ok(Some(entry)) => {
+                    for end in ends.drain(..) {
+                        if let Some(seat) = seats.leave(end.session) {
+                            self.job.queues.add(seat, end, || self.job.crew.stopping());
+                        }
+                    }
                     let queue = if self.job.shared { 0 } else { seats.seat(entry.session) };
                     if !self.job.queues.add(queue, entry, || self.job.crew.stopping()) {
                         break;
-                    }
-                    for connection in self.reader.take_over() {
-                        seats.leave(connection);
                     }
                 }
                 Ok(None) => break,
@@ -75,10 +78,11 @@ impl Seats {
         seat
     }
 
-    fn leave(&mut self, connection: u64) {
-        if let Some(seat) = self.of.remove(&connection) {
-            self.seats[seat].0 -= 1;
-        }
+    /// The session that a connection had, which is over; None of one that had none.
+    fn leave(&mut self, connection: u64) -> Option<usize> {
+        let seat = self.of.remove(&connection)?;
+        self.seats[seat].0 -= 1;
+        Some(seat)
     }
 }
 
@@ -92,9 +96,9 @@ mod tests {
         // By their remainder, 7, 10 and 13 would share one.
         assert_eq!([7, 10, 13].map(|connection| seats.seat(connection)), [0, 1, 2]);
         assert_eq!([10, 7, 13].map(|connection| seats.seat(connection)), [1, 0, 2]);
-        seats.leave(7);
+        assert_eq!(seats.leave(7), Some(0));
         assert_eq!([16, 10, 13, 16].map(|connection| seats.seat(connection)), [0, 1, 2, 0]);
         assert_eq!([19, 10].map(|connection| seats.seat(connection)), [1, 1], "the one that was silent for longest");
-        seats.leave(99);
+        assert_eq!(seats.leave(99), None);
     }
 }

@@ -123,7 +123,7 @@ impl Job {
         let Unread { count, first } = *self.unread.lock().expect("nothing panics under it");
         let (line, what) = first?;
         let (log, some) = (self.spec.log.display(), if count == 1 { "entry" } else { "entries" });
-        Some(format!("{count} {some} of the log cannot be read, left out; the first is {log}:{line}: {what}"))
+        Some(format!("{count} {some} of the log left out; the first is {log}:{line}: {what}"))
     }
 }
 

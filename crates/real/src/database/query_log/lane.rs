@@ -9,14 +9,21 @@ use super::job::{Counter, Job, KINDS, kind_of};
 use super::queues::Found;
 use crate::Error;
 use crate::database::again::Lost;
-use crate::database::connection::{Connection, LOGIN, Login, SqlError};
+use crate::database::connection::{Connection, LOGIN, Login, Reply, SqlError};
 use crate::database::load::quoted;
+use crate::database::read_only::make_read_only;
 use crate::database::refused;
 
 /// First and longest pause between two attempts to reach a server that is gone.
 const RECONNECT_PAUSE_NS: (u64, u64) = (200_000_000, 200_000_000);
 /// A statement that begins later than this is late: below it is what timers and schedulers need.
 const LATE_NS: u64 = 10_000_000;
+
+/// ER_BAD_DB_ERROR: the schema is not there.
+pub(super) const NO_SCHEMA: u16 = 1049;
+/// Errors with which a server rolls the whole transaction back: ER_LOCK_DEADLOCK, ER_LOCK_TABLE_FULL, and MariaDB's
+/// ER_CHECKREAD (`row_mysql_handle_errors` in its sources).
+const ROLLED_BACK: [u16; 3] = [1213, 1206, 1020];
 
 /// One session.
 pub(super) struct Lane<'a> {
@@ -27,6 +34,14 @@ pub(super) struct Lane<'a> {
     schema: Option<String>,
     /// Another schema than the login's may be open.
     moved: bool,
+    /// The connection was closed with the recorded one whose statements it had sent.
+    closed: bool,
+    /// The open schema may have been dropped by its own session.
+    dropped: bool,
+    /// A transaction is open.
+    in_transaction: bool,
+    /// The recorded connection of which the server has rolled back an open transaction, whose statements go on.
+    rolled_back: Option<u64>,
     /// The recorded connections whose statements this connection has sent, without those that are over.
     of: Vec<u64>,
     /// The schemas that the USE of recorded connections led to.
@@ -43,6 +58,10 @@ impl<'a> Lane<'a> {
             connection: None,
             schema: None,
             moved: false,
+            closed: false,
+            dropped: false,
+            in_transaction: false,
+            rolled_back: None,
             of: Vec::new(),
             led: HashMap::new(),
             begun_ns: 0,
@@ -73,15 +92,11 @@ impl<'a> Lane<'a> {
         let mut connection = Connection::open_within(login, self.job.crew.abandon_flag(), LOGIN)?;
         connection.keep_rows(0);
         if !self.job.spec.allow_writes {
-            match connection.query("SET SESSION TRANSACTION READ ONLY") {
-                // Servers before MySQL 5.6 and MariaDB 10.0 do not know it.
-                Ok(_) | Err(SqlError::Server { .. }) => {}
-                Err(error) => return Err(error),
-            }
+            make_read_only(&mut connection)?;
         }
         connection.wait_at_most(None);
         self.schema.clone_from(&login.schema);
-        self.moved = false;
+        (self.moved, self.closed, self.dropped, self.in_transaction) = (false, false, false, false);
         self.connection = Some(connection);
         Ok(())
     }
@@ -99,6 +114,13 @@ impl<'a> Lane<'a> {
                     return self.end_interval();
                 }
             };
+            if entry.ends {
+                if !self.wait_for(&entry, false) {
+                    break;
+                }
+                self.close(entry.session);
+                continue;
+            }
             let is_sent = self.job.spec.allow_writes || effect::reads(&entry.sql);
             if (is_sent && !self.make_ready(&entry)) || !self.wait_for(&entry, is_sent) {
                 break;
@@ -120,11 +142,23 @@ impl<'a> Lane<'a> {
         let has_state = !self.job.shared && self.has_state_of_others(entry);
         // No statement closes a schema.
         let has_schema = self.moved && self.schema_of(entry).is_none();
-        if self.connection.is_none() || !(has_state || has_schema) {
+        let is_lost = self.connection.is_none() && !self.closed;
+        if is_lost || !(self.closed || has_state || has_schema) {
             return true;
         }
-        self.connection = None;
+        (self.connection, self.rolled_back) = (None, None);
         self.reconnect(kind_of(entry), Counter::Resets)
+    }
+
+    /// A recorded connection is over, and with it what it has left: others may wait for its locks.
+    fn close(&mut self, session: u64) {
+        self.led.remove(&session);
+        let is_known = self.of.contains(&session);
+        self.of.retain(|connection| *connection != session);
+        self.job.queues.keep_waiting(&mut self.of);
+        if is_known && self.of.is_empty() && self.connection.is_some() {
+            (self.connection, self.closed, self.rolled_back) = (None, true, None);
+        }
     }
 
     /// Whether a statement finds what others have left: those of recorded connections that are over, or of its own before
@@ -194,11 +228,20 @@ impl<'a> Lane<'a> {
             Err(error) => error,
         };
         self.note_error(kind, &error);
-        if !matches!(error, SqlError::Server { .. }) {
+        let is_lost = !matches!(error, SqlError::Server { .. });
+        if is_lost {
             self.connection = None;
         }
-        let whose = if self.job.shared { "digest" } else { "recorded connection" };
-        let text = format!("{} of {whose} {}: {error}", KINDS[kind], entry.session);
+        if self.in_transaction && (is_lost || ROLLED_BACK.iter().any(|code| error.is(*code))) {
+            (self.in_transaction, self.rolled_back) = (false, Some(entry.session));
+        }
+        let kind = KINDS[kind];
+        let text = if self.job.shared {
+            format!("{kind} of digest {}: {error}", entry.session)
+        } else {
+            let log = self.job.spec.log.display();
+            format!("{log}:{}: {kind} of recorded connection {}: {error}", entry.line, entry.session)
+        };
         if self.job.continue_on_error {
             self.job.crew.note_failure(Error::Workload(text));
             return true;
@@ -219,14 +262,33 @@ impl<'a> Lane<'a> {
         if entry.sql.len() > STATEMENT_BYTES_MAX {
             return Err(SqlError::Server { code: 1153, message: "the statement is longer than 16 MiB".into() });
         }
-        if schema.is_some() && schema != self.schema {
+        if schema.is_some() && (schema != self.schema || self.dropped) {
+            let was_open = schema == self.schema;
             // In the wrong schema nothing is run.
             (self.schema, self.moved) = (None, true);
-            connection.query(&format!("USE {}", quoted(schema.as_deref().unwrap_or_default())))?;
+            match connection.query(&format!("USE {}", quoted(schema.as_deref().unwrap_or_default()))) {
+                // It was dropped, and none is open since, as none was when this was recorded.
+                Err(error) if was_open && error.is(NO_SCHEMA) => {}
+                Err(error) => return Err(error),
+                Ok(_) => self.dropped = false,
+            }
             self.schema.clone_from(&schema);
+        }
+        // What is left of its transaction must not be committed statement by statement: a ROLLBACK may be its end. After
+        // some deadlocks a part of it is still open, which BEGIN would commit.
+        if self.rolled_back.take_if(|session| *session == entry.session).is_some() {
+            match connection.query("ROLLBACK") {
+                Ok(_) => _ = connection.query("BEGIN")?,
+                // It is a distributed one (XA), whose own statements end it.
+                Err(SqlError::Server { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         connection.queue_query(&entry.sql);
         let reply = connection.reply();
+        if let Ok(Reply { in_transaction: Some(open), .. }) = reply {
+            self.in_transaction = open;
+        }
         self.count(Counter::Queries, 1);
         if let Some(opened) = schema_of_use(&entry.sql) {
             (self.schema, self.moved) = (None, true);
@@ -234,6 +296,8 @@ impl<'a> Lane<'a> {
             let led = if reply.is_ok() { Some(opened) } else { schema };
             self.led.insert(entry.session, led);
         }
+        // A schema that is dropped and made again has to be opened again.
+        self.dropped |= reply.is_ok() && effect::verb(&entry.sql) == "DROP";
         reply.map(drop)
     }
 

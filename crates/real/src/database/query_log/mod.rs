@@ -20,14 +20,12 @@ use crate::database::load::quoted;
 use feeder::Feeder;
 use job::Job;
 pub use job::{COUNTERS, KINDS, QueryLogSpec};
-use lane::Lane;
+use lane::{Lane, NO_SCHEMA};
 use queues::Queues;
-pub use told::{Told, sendable_of, tell};
+pub use told::{Told, mixing, sendable_of, tell};
 
 /// A session needs little stack: its buffers are on the heap.
 const LANE_STACK_BYTES: usize = 256 << 10;
-/// ER_BAD_DB_ERROR: the schema is not there.
-const NO_SCHEMA: u16 = 1049;
 /// Schemas of a log that a server is asked for.
 const SCHEMAS_MAX: usize = 100;
 

@@ -56,7 +56,9 @@ impl Queues {
             Some(entry) => {
                 let full = state.bytes > AHEAD_BYTES_MAX;
                 state.bytes -= entry.sql.len() + ENTRY_BYTES;
-                if let Some(left) = state.of_connection.get_mut(&entry.session) {
+                if !entry.ends
+                    && let Some(left) = state.of_connection.get_mut(&entry.session)
+                {
                     *left -= 1;
                     if *left == 0 {
                         state.of_connection.remove(&entry.session);
@@ -96,7 +98,9 @@ impl Queues {
         }
         state.first_us.get_or_insert(entry.at_us);
         state.bytes += entry.sql.len() + ENTRY_BYTES;
-        *state.of_connection.entry(entry.session).or_default() += 1;
+        if !entry.ends {
+            *state.of_connection.entry(entry.session).or_default() += 1;
+        }
         let first = state.waiting[session].is_empty();
         state.waiting[session].push_back(entry);
         drop(state);
@@ -118,7 +122,7 @@ mod tests {
     use super::*;
 
     fn entry(at_us: i64) -> Entry {
-        Entry { at_us, session: 1, schema: None, anew: false, moved: false, sql: b"SELECT 1".to_vec() }
+        Entry { at_us, session: 1, sql: b"SELECT 1".to_vec(), ..Entry::default() }
     }
 
     #[test]
@@ -142,6 +146,8 @@ mod tests {
         for session in [7, 8, 7] {
             assert!(queues.add(0, Entry { session, ..entry(1) }, || false));
         }
+        // An end waits for nothing.
+        assert!(queues.add(0, Entry { session: 9, ends: true, ..entry(1) }, || false));
         for left in [&[7, 8][..], &[7], &[]] {
             assert!(matches!(queues.take(0), Found::Entry(_)));
             let mut connections = vec![7, 8, 9];

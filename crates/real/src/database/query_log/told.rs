@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom, Take};
 use std::path::Path;
 
-use flatwater_core::workload::query_log::{Entry, Format, Forms, Reader, Sendable, Unread, is_digests, schema_of_use};
+use flatwater_core::workload::query_log::{
+    Entry, Format, Forms, Reader, Sendable, Unread, is_digests, is_of_transaction, schema_of_use,
+};
+use flatwater_core::workload::sql::effect;
 
 /// A log may have any size: so many of its first statements are looked at, and so much of its end. More of the end where
 /// less has no statement.
@@ -41,7 +44,7 @@ pub fn tell(path: &Path) -> Result<Told, String> {
         };
     }
     let mut reader = Reader::new(source(path)?);
-    let Some(first) = reader.next_entry()? else { return Err(no_statement(reader.tally().unread)) };
+    let Some(first) = reader.next_statement()? else { return Err(no_statement(reader.tally().unread)) };
     let format = reader.format().ok_or("it is no query log")?;
     let mut seen = Seen::default();
     let first_us = first.at_us;
@@ -80,7 +83,7 @@ impl Seen {
     /// Reads so many statements; whether the log has no more. What cannot be read is for the replay to tell.
     fn read(&mut self, reader: &mut Reader<impl BufRead>, statements: usize) -> bool {
         for _ in 0..statements {
-            match reader.next_entry() {
+            match reader.next_statement() {
                 Ok(Some(entry)) => self.add(entry),
                 Ok(None) | Err(_) => return true,
             }
@@ -102,6 +105,31 @@ impl Seen {
     }
 }
 
+/// Where a log that does not tell connections has the first statement of a transaction, if its statements write, too: as
+/// the transactions of each user would be mixed, what was rolled back could be committed. None of another log.
+///
+/// # Errors
+/// What the system says; that it is no query log.
+pub fn mixing(path: &Path) -> Result<Option<(u64, String)>, String> {
+    let mut reader = open(path)?;
+    let (mut first, mut writes) = (None, false);
+    while let Some(entry) = reader.next_statement()? {
+        // A log tells them all, or none.
+        if !reader.tally().notes.nameless {
+            break;
+        }
+        let is_of_transaction = is_of_transaction(&entry.sql);
+        writes |= !is_of_transaction && !effect::reads(&entry.sql);
+        if is_of_transaction && first.is_none() {
+            first = Some((entry.line, effect::verb(&entry.sql)));
+        }
+        if writes && first.is_some() {
+            return Ok(first);
+        }
+    }
+    Ok(None)
+}
+
 fn no_statement(unread: Unread) -> String {
     match unread.first {
         Some((line, what)) => format!("there is no statement in it that can be read; line {line}: {what}"),
@@ -121,9 +149,15 @@ pub fn sendable_of(path: &Path) -> Result<Option<Sendable>, String> {
     Ok(forms_of(path)?.map(|forms| forms.sendable()))
 }
 
+/// A log up to the end that it has when it is opened: a server may be writing it, and this may be the one that it is
+/// replayed on.
+pub(super) type Source = Take<BufReader<File>>;
+
 /// The statements of a log, whichever it is.
-pub(super) fn open(path: &Path) -> Result<Reader<BufReader<File>>, String> {
+pub(super) fn open(path: &Path) -> Result<Reader<Source>, String> {
     let source = source(path)?;
+    let length = source.get_ref().metadata().map_err(|error| error.to_string())?.len();
+    let source = source.take(length);
     Ok(match forms_of(path)? {
         Some(forms) => Reader::of_digests(source, forms),
         None => Reader::new(source),
@@ -176,6 +210,35 @@ mod tests {
         let told = tell_text(&text).expect("a log");
         assert_eq!(told.length_us, Some(13 * 3600 * 1_000_000));
         assert_eq!(told.schemas, BTreeSet::from(["other".to_owned(), "shop".to_owned()]));
+    }
+
+    /// As MySQL 5.5 and, with the numbers of connections, MySQL 5.6 write it.
+    fn slow(statements: &[&str], id: &str) -> tempfile::NamedTempFile {
+        let mut log = tempfile::NamedTempFile::new().expect("a temporary file");
+        for sql in statements {
+            let head = format!("# User@Host: a[a] @ localhost []{id}\n# Query_time: 0.1  Lock_time: 0.0\n");
+            write!(log, "{head}SET timestamp=1796001001;\n{sql};\n").expect("a temporary file");
+        }
+        log
+    }
+
+    #[test]
+    fn transactions_of_connections_that_are_not_told_mix() {
+        let (writes, reads) = (["SELECT 1", "BEGIN", "INSERT INTO t VALUES (1)"], ["BEGIN", "SELECT 1", "COMMIT"]);
+        assert_eq!(mixing(slow(&writes, "").path()), Ok(Some((5, "BEGIN".into()))));
+        assert_eq!(mixing(slow(&writes, "  Id:     7").path()), Ok(None));
+        assert_eq!(mixing(slow(&reads, "").path()), Ok(None), "nothing is changed");
+        assert_eq!(mixing(slow(&writes[2..], "").path()), Ok(None), "each is its own transaction");
+    }
+
+    #[test]
+    fn what_is_written_meanwhile_is_not_of_the_log() {
+        let mut log = slow(&["SELECT 1"], "");
+        let mut reader = open(log.path()).expect("a log");
+        let text = std::fs::read(log.path()).expect("a log");
+        log.write_all(&text).expect("a temporary file");
+        assert!(reader.next_statement().expect("a log").is_some());
+        assert_eq!(reader.next_statement(), Ok(None));
     }
 
     #[test]

@@ -76,11 +76,7 @@ impl Session {
         }
         connection.reply().map_err(|error| at(&statement.place, error))?;
         for (place, column) in &statement.finds {
-            let known = connection.names().iter().position(|name| name.eq_ignore_ascii_case(column));
-            let Some(known) = known else {
-                let what = format!("{}: its result has no column {column}", statement.place);
-                return Err(SqlError::Protocol(what));
-            };
+            let known = statement.find(column, connection.names())?;
             values[*place] = first_value(connection.rows(), known);
         }
         Ok(())

@@ -7,11 +7,15 @@ use flatwater_core::workload::sql::text;
 use super::spec::{Pause, SqlSpec};
 use crate::database::connection::{Connection, SqlError, Statement as Prepared};
 use crate::database::load::require_finished;
+use crate::database::read_only::make_read_only;
 
 /// "This command is not supported in the prepared statement protocol yet": it is sent as text.
 const ER_UNSUPPORTED_PS: u16 = 1295;
 /// ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: a guarded session found a function that writes.
 const ER_READ_ONLY_TRANSACTION: u16 = 1792;
+
+/// ER_BAD_FIELD_ERROR: there is no such column.
+const ER_BAD_FIELD: u16 = 1054;
 
 /// A statement that was read.
 #[derive(Debug)]
@@ -30,10 +34,29 @@ impl Statement {
     /// Prepares it; None where the server can only take it as text.
     pub(super) fn prepare(&self, connection: &mut Connection) -> Result<Option<Prepared>, SqlError> {
         match connection.prepare(&self.text.with_placeholders()) {
-            Ok(prepared) => Ok(Some(prepared)),
+            Ok(prepared) => {
+                // Not all servers tell them of all statements before they run.
+                if !connection.names().is_empty() {
+                    for (_, column) in &self.finds {
+                        self.find(column, connection.names())?;
+                    }
+                }
+                Ok(Some(prepared))
+            }
             Err(error) if error.is(ER_UNSUPPORTED_PS) => Ok(None),
             Err(error) => Err(at(&self.place, error)),
         }
+    }
+
+    /// The place of a column in its result.
+    ///
+    /// # Errors
+    /// ER_BAD_FIELD_ERROR: it has no such column.
+    pub(super) fn find(&self, column: &str, names: &[String]) -> Result<usize, SqlError> {
+        names.iter().position(|name| name.eq_ignore_ascii_case(column)).ok_or_else(|| {
+            let message = format!("its result has no column {column}");
+            at(&self.place, SqlError::Server { code: ER_BAD_FIELD, message })
+        })
     }
 }
 
@@ -88,6 +111,8 @@ impl Work {
                 statement.prepare(connection).map_err(|error| {
                     let hint = if error.is(ER_READ_ONLY_TRANSACTION) {
                         "workload.allow_writes = true, if this server's data may change"
+                    } else if error.is(ER_BAD_FIELD) {
+                        "the name of a column as its table or its result has it"
                     } else {
                         "what cannot be prepared before the transaction runs is sent with prepared = false"
                     };
@@ -142,11 +167,7 @@ impl Work {
         connection.keep_rows(1);
         connection.query("SET SESSION autocommit = 1")?;
         if self.read_only {
-            match connection.query("SET SESSION TRANSACTION READ ONLY") {
-                // Servers before MySQL 5.6 and MariaDB 10.0 do not know it.
-                Ok(_) | Err(SqlError::Server { .. }) => {}
-                Err(error) => return Err(error),
-            }
+            make_read_only(connection)?;
         }
         for (number, sql) in self.on_connect.iter().enumerate() {
             connection.query(sql).map_err(|error| at(&format!("workload.on_connect.{number}"), error))?;

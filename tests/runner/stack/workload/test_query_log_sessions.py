@@ -1,0 +1,128 @@
+"""A replay gives each statement the session that it had when it was recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lab import Ran
+from serverlab import Foreign, ServerLab
+
+#: As MySQL 5.6 and later write it.
+SLOW = (
+    "# Time: 2026-11-30T01:02:3{second}.000000Z\n# User@Host: a[a] @ localhost []  Id: {session:5}\n"
+    "# Query_time: 0.000092  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0\n{use}"
+    "SET timestamp=179600055{second};\n{sql};\n"
+)
+
+
+def replayed(servers: ServerLab, foreign: Foreign, schema: str, log: Path, text: str, **changes: Any) -> Ran:
+    log.write_text(text)
+    work = {"kind": "query-log", "log": str(log), "connections": 4, "speed": "asap", "allow_writes": True}
+    ran = servers.go(work | changes, {"url": foreign.url(schema)})
+    assert ran.code == 0, ran.stderr
+    return ran
+
+
+def general(*entries: tuple[int, str, str], second: int = 0) -> str:
+    return "".join(
+        f"2026-11-30T01:02:5{second}.000000Z\t{session:5} {command}\t{argument}\n"
+        for session, command, argument in entries
+    )
+
+
+def table(foreign: Foreign, name: str) -> str:
+    schema = foreign.schema(name)
+    foreign.instance.query(f"CREATE TABLE {schema}.t (a VARCHAR(30)) ENGINE=InnoDB")
+    return schema
+
+
+def rows(foreign: Foreign, schema: str) -> list[str | None]:
+    return [row[0] for row in foreign.instance.query(f"SELECT a FROM {schema}.t ORDER BY a")]
+
+
+def test_a_reset_rolls_back_what_was_open(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    schema = table(foreign, "was_reset")
+    statements = [
+        "BEGIN",
+        "INSERT INTO t VALUES ('rolled back')",
+        "# administrator command: Reset Connection",
+        "INSERT INTO t VALUES ('kept')",
+        "COMMIT",
+    ]
+    text = "".join(
+        SLOW.format(second=second, session=7, use="" if second else f"use {schema};\n", sql=sql)
+        for second, sql in enumerate(statements)
+    )
+    ran = replayed(servers, foreign, schema, tmp_path / "slow.log", text)
+    assert rows(foreign, schema) == ["kept"] and ran.summary.counters["resets"] == 1
+
+
+def test_a_schema_that_is_made_again_is_opened_again(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    schema = foreign.schema("made_again")
+    made = (7, "Query", f"CREATE DATABASE {schema}"), (7, "Init DB", schema), (7, "Query", "CREATE TABLE t (a INT)")
+    again = (7, "Query", f"DROP DATABASE {schema}"), *made, (7, "Query", "INSERT INTO t VALUES (1)")
+    text = general((7, "Connect", f"app@localhost on {schema} using Socket"), *again, *again)
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text)
+    assert ran.summary.errors == 0 and rows(foreign, schema) == ["1"], ran.summary.warnings
+
+
+def test_what_names_the_recorded_server_is_not_sent(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    """A KILL ends the recorded connection, and none of the server; a server is not shut down."""
+    schema = table(foreign, "killed_then")
+    (number,) = foreign.instance.query("SELECT CONNECTION_ID()")[0]
+    text = general(
+        (8, "Connect", f"app@localhost on {schema} using Socket"),
+        (8, "Query", "BEGIN"),
+        (8, "Query", "INSERT INTO t VALUES ('rolled back')"),
+        (9, "Query", "KILL 8"),
+        (9, "Query", f"KILL {number}"),
+        (9, "Query", "SHUTDOWN"),
+        (9, "Query", "INSERT INTO t VALUES ('kept')"),
+        (8, "Query", "INSERT INTO t VALUES ('another connection')"),
+    )
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text)
+    assert rows(foreign, schema) == ["another connection", "kept"] and ran.summary.errors == 0
+    assert "general.log:6: it stops the server" in " ".join(ran.summary.warnings)
+
+
+def test_a_file_that_is_not_given_takes_no_transaction_with_it(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path
+) -> None:
+    schema = table(foreign, "no_file")
+    sql = [
+        "BEGIN",
+        "INSERT INTO t VALUES ('a')",
+        "LOAD DATA LOCAL INFILE 'x' INTO TABLE t",
+        "DELETE FROM t",
+        "ROLLBACK",
+    ]
+    foreign.instance.query(f"INSERT INTO {schema}.t VALUES ('kept')")
+    connect = (7, "Connect", f"app@localhost on {schema} using Socket")
+    text = general(connect, *((7, "Query", one) for one in sql))
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text)
+    assert rows(foreign, schema) == ["kept"] and ran.summary.errors == 1, ran.summary.warnings
+    assert f"{tmp_path / 'general.log'}:4: other of recorded connection 7" in " ".join(ran.summary.warnings)
+
+
+def test_what_a_deadlock_has_left_of_a_transaction_can_be_rolled_back(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path
+) -> None:
+    """In the log nobody met the other: both transactions were rolled back."""
+    schema = table(foreign, "deadlocked")
+    foreign.instance.query(f"ALTER TABLE {schema}.t ADD id INT PRIMARY KEY")
+    foreign.instance.query(f"INSERT INTO {schema}.t VALUES ('one', 1), ('two', 2)")
+    connects = [(session, "Connect", f"app@localhost on {schema} using Socket") for session in (1, 2)]
+    steps = [
+        [(1, "BEGIN"), (2, "BEGIN")],
+        [(1, "UPDATE t SET a = 'x' WHERE id = 1"), (2, "UPDATE t SET a = 'x' WHERE id = 2")],
+        [(1, "UPDATE t SET a = 'x' WHERE id = 2"), (2, "UPDATE t SET a = 'x' WHERE id = 1")],
+        [(1, "INSERT INTO t VALUES ('rolled back', 3)"), (2, "INSERT INTO t VALUES ('rolled back', 4)")],
+        [(1, "ROLLBACK"), (2, "ROLLBACK")],
+    ]
+    text = general(*connects) + "".join(
+        general(*((session, "Query", sql) for session, sql in step), second=second)
+        for second, step in enumerate(steps, 1)
+    )
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, speed=2)
+    assert ran.summary.counters["error_1213"] == 1 and rows(foreign, schema) == ["one", "two"]
