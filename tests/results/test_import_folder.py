@@ -328,3 +328,10 @@ def test_a_folder_of_what_lies_in_folders(place: Path) -> None:
         "loop": LINK,
         "self": LINK,
     }
+
+
+def test_sysbench_s_csv_with_a_heading_is_no_script_s_counters(place: Path) -> None:
+    names = "time,threads,tps,qps,reads,writes,others,p95,err/s,reconn/s\n"
+    write(place, plain__r_txt=sysbench_csv(N), headed__r_txt=names + sysbench_csv(N))
+    headed, plain = (one.intervals for one in read(place).cells)
+    assert len(headed) == N and [one.metrics for one in headed] == [one.metrics for one in plain]

@@ -27,13 +27,18 @@ _SECONDS = re.compile(r"[0-9]{1,8}(?:\.[0-9]{1,9})?")
 #: Columns that are a throughput -> its unit, the best first. Counters are better: a script's own rates count a
 #: sample of two seconds twice.
 _THROUGHPUTS = {"nopm": "NOPM", "notpm": "NOTPM", "tps": "tps", "tpm": "tpm", "qps": "qps"}
+#: What a heading over sysbench's CSV calls the second of its ten columns; a server counts no such thing.
+_THREADS = ("threads", "thds", "thd")
+_SYSBENCH_COLUMNS = 10
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether the first line has a time and a counter that is known."""
+    """Whether the first line has a time and a counter that is known, and is no heading over sysbench's CSV."""
     del path
     names = _names(next(iter(head.splitlines()), ""))
-    return len(names) > 1 and names[0] in _TIMES and any(name in KNOWN or name in _THROUGHPUTS for name in names[1:])
+    if len(names) < 2 or (len(names) == _SYSBENCH_COLUMNS and names[1] in _THREADS):
+        return False
+    return names[0] in _TIMES and any(name in KNOWN or name in _THROUGHPUTS for name in names[1:])
 
 
 def read(path: Path) -> Recording:
