@@ -163,7 +163,7 @@ def _of_totals(totals: Totals) -> dict[str, Any]:
     }
 
 
-def _of_hidden(hidden: list[str], text: str) -> dict[str, Any]:
+def _of_hidden(hidden: list[str], text: str) -> dict[str, str | None]:
     """The verdict on a line that is flat but for times of which nothing, or only a mean, is known."""
     told = f"No verdict: {hidden[0]}, and a stall would not show there."
     return {"verdict": None, "verdict_text": f"{told} Apart from that it is f{text.removeprefix('F')}"}
