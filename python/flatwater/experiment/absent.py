@@ -8,8 +8,7 @@ from pathlib import Path
 from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.database.server import Server
 from flatwater.experiment.experiment import Experiment
-from flatwater.experiment.runnable import all_of, storages_of
-from flatwater.experiment.storage import ModelledStorage
+from flatwater.experiment.runnable import places_of
 
 
 def list_absent(experiment: Experiment) -> list[str]:
@@ -23,15 +22,10 @@ def list_absent(experiment: Experiment) -> list[str]:
 def _absent_directories(experiment: Experiment) -> Iterator[str]:
     # Files of fileio are made at the path; servers and caches make theirs in a directory that is there.
     made = not isinstance(experiment.database, PlacedLayer) and experiment.flash_cache is None
-    for field, storage in storages_of(experiment):
-        if isinstance(storage, ModelledStorage) and not storage.real_time:
-            continue
-        for path in all_of(experiment, field, storage.path):
-            if path is None:
-                continue
-            needed = Path(path).parent if made else Path(path)
-            if not _exists(needed):
-                yield f"{field}: {needed} is not on this machine, and a run here needs it: mkdir -p {needed}"
+    for field, _, path in places_of(experiment):
+        needed = Path(path).parent if made else Path(path)
+        if not _exists(needed):
+            yield f"{field}: {needed} is not on this machine, and a run here needs it: mkdir -p {needed}"
 
 
 def _absent_tls_files(experiment: Experiment) -> Iterator[str]:

@@ -52,7 +52,7 @@ def find_missing(experiment: Experiment) -> Iterator[Missing]:
     if isinstance(experiment.database, Server):
         yield from _of_directories(experiment, experiment.database)
         return
-    for path in all_of(experiment, "storage.path", experiment.storage.path):
+    for path in _all_of(experiment, "storage.path", experiment.storage.path):
         if path is None:
             hint = "--set storage.path=DIR (or a file, or a block device)"
             yield Missing("storage.path", "storage.path is missing", hint)
@@ -65,7 +65,7 @@ def _of_device(experiment: Experiment, storage: ModelledStorage) -> Iterator[Mis
     if storage.device is None:
         hint = "--set storage.device=NAME; `flatwater list --devices` shows them"
         yield Missing("storage.device", "storage.device is missing", hint)
-    if storage.real_time and any(path is None for path in all_of(experiment, "storage.path", storage.path)):
+    if storage.real_time and any(path is None for path in _all_of(experiment, "storage.path", storage.path)):
         what = "storage.path is missing: the directory in which the content of the modelled device is kept"
         yield Missing("storage.path", what, "--set storage.path=DIR, or storage.real_time = false")
 
@@ -78,12 +78,12 @@ def _of_others(experiment: Experiment, database: PlacedLayer) -> Iterator[Missin
             continue
         place = f"database.storages.{name}"
         if isinstance(storage, ModelledStorage):
-            if any(one is None for one in all_of(experiment, f"{place}.device", storage.device)):
+            if any(one is None for one in _all_of(experiment, f"{place}.device", storage.device)):
                 hint = f"--set {place}.device=NAME; `flatwater list --devices` shows them"
                 yield Missing(f"{place}.device", f"{place}.device is missing", hint)
             if not storage.real_time:
                 continue
-        for path in all_of(experiment, f"{place}.path", storage.path):
+        for path in _all_of(experiment, f"{place}.path", storage.path):
             if path is None:
                 what = f"{place}.path is missing: the directory in which flatwater puts parts of the server"
                 yield Missing(f"{place}.path", what, f"--set {place}.path=DIR")
@@ -99,30 +99,30 @@ def _of_cache(experiment: Experiment, cache: FlashCache) -> Iterator[Missing]:
         yield Missing("cache.storage", "cache.storage is missing: the fast device", hint)
         return
     if isinstance(storage, ModelledStorage):
-        if any(device is None for device in all_of(experiment, "cache.storage.device", storage.device)):
+        if any(device is None for device in _all_of(experiment, "cache.storage.device", storage.device)):
             hint = "--set cache.storage.device=NAME; `flatwater list --devices` shows them"
             yield Missing("cache.storage.device", "cache.storage.device is missing", hint)
         if not storage.real_time:
             return
-    for path in all_of(experiment, _OF_CACHE, storage.path):
+    for path in _all_of(experiment, _OF_CACHE, storage.path):
         if path is None:
             what = f"{_OF_CACHE} is missing: the directory in which the cache is kept"
             yield Missing(_OF_CACHE, what, f"--set {_OF_CACHE}=DIR")
     sizes = [("cache.size", cache.size)]
-    if DATA in all_of(experiment, "cache.before", cache.before):
+    if DATA in _all_of(experiment, "cache.before", cache.before):
         sizes.append(("storage.size", experiment.storage.size))
     for field, size in sizes:
         modelled = cache.storage if field == "cache.size" else experiment.storage
         if isinstance(modelled, ModelledStorage):
             continue  # the size of the device is the default
-        if any(one is None for one in all_of(experiment, field, size)):
+        if any(one is None for one in _all_of(experiment, field, size)):
             yield Missing(field, f"{field} is missing", f"--set {field}=4GiB")
 
 
 def _of_directories(experiment: Experiment, server: Server) -> Iterator[Missing]:
-    if all(url is not None for url in all_of(experiment, "database.url", server.url)):
+    if all(url is not None for url in _all_of(experiment, "database.url", server.url)):
         return
-    for path in all_of(experiment, "storage.path", experiment.storage.path):
+    for path in _all_of(experiment, "storage.path", experiment.storage.path):
         if path is None:
             what = "storage.path is missing: the directory in which flatwater puts the server's files"
             hint = "--set storage.path=DIR, or database.url of a server that runs already"
@@ -137,24 +137,31 @@ def _require_own_places(experiment: Experiment) -> None:
     have one each.
     """
     seen: list[tuple[str, Path]] = []
-    for field, storage in storages_of(experiment):
+    for field, storage, path in places_of(experiment):
+        if _is_a(stat.S_ISBLK, path) or _is_a(stat.S_ISREG, path):
+            continue
+        place = Path(path)
+        require_free_place(place, field)
+        # The card that holds the data may hold a cache for another storage, too.
+        if isinstance(storage, FileStorage) and field != _OF_CACHE:
+            for other, its in seen:
+                if other != field and is_one_place(place, its):
+                    what = f"{path} is the directory of {other}, too: one storage would be shown as two"
+                    raise UserError(what, where=field, hint="another directory, or one storage for both")
+            seen.append((field, place))
+
+
+def places_of(experiment: Experiment) -> Iterator[tuple[str, Storage, str]]:
+    """Every path of every storage that has files, also of those in a sweep, behind its field and its storage."""
+    for field, storage in _storages(experiment):
         if isinstance(storage, ModelledStorage) and not storage.real_time:
             continue
-        for path in all_of(experiment, field, storage.path):
-            if path is None or _is_a(stat.S_ISBLK, path) or _is_a(stat.S_ISREG, path):
-                continue
-            place = Path(path)
-            require_free_place(place, field)
-            # The card that holds the data may hold a cache for another storage, too.
-            if isinstance(storage, FileStorage) and field != _OF_CACHE:
-                for other, its in seen:
-                    if other != field and is_one_place(place, its):
-                        what = f"{path} is the directory of {other}, too: one storage would be shown as two"
-                        raise UserError(what, where=field, hint="another directory, or one storage for both")
-                seen.append((field, place))
+        for path in _all_of(experiment, field, storage.path):
+            if path is not None:
+                yield field, storage, path
 
 
-def storages_of(experiment: Experiment) -> Iterator[tuple[str, Storage]]:
+def _storages(experiment: Experiment) -> Iterator[tuple[str, Storage]]:
     """The storages that a run stands on, each with the field of its path."""
     if not (isinstance(experiment.database, Server) and experiment.database.url is not None):
         yield "storage.path", experiment.storage
@@ -165,7 +172,7 @@ def storages_of(experiment: Experiment) -> Iterator[tuple[str, Storage]]:
             yield f"database.storages.{name}.path", other.storage
 
 
-def all_of(experiment: Experiment, field: str, fixed: Any) -> list[Any]:
+def _all_of(experiment: Experiment, field: str, fixed: Any) -> list[Any]:
     """All values of a field in the sweep, or its single value."""
     swept = [values[field] for values in experiment.sweep.dimensions if field in values]
     return swept[0] if swept else [fixed]

@@ -61,16 +61,12 @@ def run_experiment(
     number of finished cells, and the number of all cells. A cell that fails keeps its error, and the others continue; a
     run in which a cell failed has failed.
     """
-    with placing_errors(experiment):
-        require_runnable(experiment)
-    total = count_cells(experiment)
-    if total > CELLS_MAX:
-        raise UserError(
-            f"{total:,} cells are more than one run can hold ({CELLS_MAX:,})",
-            where="sweep",
-            hint="split the experiment",
-        )
     with placing_errors(experiment), ExitStack() as alone:
+        require_runnable(experiment)
+        total = count_cells(experiment)
+        if total > CELLS_MAX:
+            what = f"{total:,} cells are more than one run can hold ({CELLS_MAX:,})"
+            raise UserError(what, where="sweep", hint="split the experiment")
         if resume and (out / "flatwater.json").exists():
             alone.enter_context(run_alone(out))
         result = reopen_result(experiment, out) if resume else None

@@ -110,3 +110,8 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
 def bad_line(path: Path, number: int, what: str, hint: str = "the file is damaged or truncated there") -> UserError:
     """The error for a line that cannot be read."""
     return UserError(what, where=f"{path}:{number}", hint=hint)
+
+
+def time_goes_back(path: Path, line: int, at_s: float) -> UserError:
+    """The error for a file in which the seconds since the beginning begin again, with another run."""
+    return bad_line(path, line, f"time goes back to {at_s:.10g} s", "give each run a file of its own")

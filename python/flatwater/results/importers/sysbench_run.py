@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.printing import counted
-from flatwater.results.importers.imported import Interval, bad_line
+from flatwater.results.importers.imported import Interval, bad_line, time_goes_back
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import damage_note, damaged
 
@@ -94,7 +94,7 @@ def place(path: Path, run: Run) -> list[str]:
     start_s = 0.0
     for one in run.intervals:
         if one.end_s <= start_s:
-            raise bad_line(path, one.line, f"time goes back to {one.end_s:g} s", "give each run a file of its own")
+            raise time_goes_back(path, one.line, one.end_s)
         one.start_s = start_s
         start_s = one.end_s
     told = run.heading.get("interval")

@@ -16,7 +16,7 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.printing import counted
 from flatwater.results.importers.agreeing import tell_difference
-from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines
+from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines, time_goes_back
 from flatwater.results.importers.samplers.sampler import Broken
 from flatwater.results.importers.spans import GAP_TIMES, damage_note, damaged
 from flatwater.results.importers.texts import read_text, stem_of
@@ -142,7 +142,7 @@ def _place(path: Path, run: _Run) -> list[str]:
         run.lines, [0, *(end for end, _, _ in run.intervals)], run.intervals, strict=False
     ):
         if end <= before:
-            raise bad_line(path, line, f"time goes back to {end} s", "give each run a file of its own")
+            raise time_goes_back(path, line, end)
     return notes
 
 

@@ -1,5 +1,6 @@
 //! Statements that a replay does not send: the log tells otherwise what they led to, or they are about the recorded server.
 
+use crate::workload::sql::effect::words_of;
 use crate::workload::sql::token::{Escapes, Token, Tokens};
 
 pub(super) const KILLS: &str = "a KILL names a connection of the recorded server";
@@ -25,7 +26,7 @@ pub(super) enum Instead {
 pub(super) fn instead_of(verb: &str, sql: &[u8]) -> Option<Instead> {
     match verb {
         "PREPARE" | "DEALLOCATE" => Some(Instead::Nothing),
-        "DROP" => words(sql).nth(1).is_some_and(|word| word == "PREPARE").then_some(Instead::Nothing),
+        "DROP" => words_of(sql).nth(1).is_some_and(|word| word == "PREPARE").then_some(Instead::Nothing),
         "EXECUTE" => Some(Instead::Count(REFUSED)),
         "KILL" => Some(killed(sql).map_or(Instead::Count(KILLS), Instead::End)),
         "SHUTDOWN" | "RESTART" => Some(Instead::Count(STOPS)),
@@ -43,23 +44,18 @@ pub(super) fn lacks_values(sql: &[u8], escapes: Option<Escapes>) -> bool {
 
 /// The connection that a KILL ends; None of one that ends a statement only, or the connections of a user.
 fn killed(sql: &[u8]) -> Option<u64> {
-    let mut rest = words(sql).skip(1).skip_while(|word| matches!(word.as_str(), "HARD" | "SOFT" | "CONNECTION"));
+    let mut rest = words_of(sql).skip(1).skip_while(|word| matches!(word.as_str(), "HARD" | "SOFT" | "CONNECTION"));
     rest.next()?.parse().ok().filter(|_| rest.next().is_none())
-}
-
-fn words(sql: &[u8]) -> impl Iterator<Item = String> {
-    let words = Tokens::new(sql).filter(|(token, _)| *token == Token::Word);
-    words.map(|(_, place)| String::from_utf8_lossy(&sql[place]).to_ascii_uppercase())
 }
 
 /// Whether a statement begins or ends a transaction of several statements, or makes the next ones such a transaction.
 pub fn is_of_transaction(sql: &[u8]) -> bool {
-    let mut words = words(sql);
+    let mut words = words_of(sql);
     match words.next().unwrap_or_default().as_str() {
         "BEGIN" | "COMMIT" | "ROLLBACK" | "XA" => true,
         "START" => words.next().is_some_and(|word| word == "TRANSACTION"),
         "SET" => {
-            let mut behind = words.skip_while(|word| !word.trim_start_matches('@').ends_with("AUTOCOMMIT")).skip(1);
+            let mut behind = words.skip_while(|word| !word.ends_with("AUTOCOMMIT")).skip(1);
             behind.next().is_some_and(|value| !matches!(value.as_str(), "1" | "ON" | "TRUE"))
         }
         _ => false,

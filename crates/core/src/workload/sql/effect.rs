@@ -46,7 +46,12 @@ type Piece<'a> = (Token, &'a [u8]);
 
 /// The first word of a statement in capitals; empty if it has none.
 pub fn verb(text: &[u8]) -> String {
-    words(pieces(text, Reading { escapes: Escapes::Strings, runs: u32::MAX })).next().unwrap_or_default()
+    words_of(text).next().unwrap_or_default()
+}
+
+/// The words of a statement in capitals, those of conditional comments, too; `@` before a word is left out.
+pub(crate) fn words_of(text: &[u8]) -> impl Iterator<Item = String> {
+    words(pieces(text, Reading { escapes: Escapes::Strings, runs: u32::MAX }))
 }
 
 /// Whether a statement certainly changes no data, as far as its text tells, and locks no row as a change would (FOR

@@ -1,7 +1,8 @@
 //! Reads the log ahead of the sessions, and gives each recorded connection one of them.
 
-use flatwater_core::workload::query_log::{Entry, Reader};
 use std::collections::HashMap;
+
+use flatwater_core::workload::query_log::{Entry, Reader};
 
 use super::job::Job;
 use super::told::Source;

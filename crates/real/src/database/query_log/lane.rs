@@ -21,9 +21,9 @@ const LATE_NS: u64 = 10_000_000;
 
 /// ER_BAD_DB_ERROR: the schema is not there.
 pub(super) const NO_SCHEMA: u16 = 1049;
-/// Errors with which a server rolls the whole transaction back: ER_LOCK_DEADLOCK, ER_LOCK_TABLE_FULL, and MariaDB's
+/// Errors with which a server rolls the whole transaction back: besides a deadlock, ER_LOCK_TABLE_FULL and MariaDB's
 /// ER_CHECKREAD (`row_mysql_handle_errors` in its sources).
-const ROLLED_BACK: [u16; 3] = [1213, 1206, 1020];
+const ROLLED_BACK: [u16; 3] = [refused::DEADLOCK, 1206, 1020];
 
 /// One session.
 pub(super) struct Lane<'a> {

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from flatwater.results.importers.figures import number_of
-from flatwater.results.importers.imported import bad_line
+from flatwater.results.importers.imported import time_goes_back
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, in_order
 from flatwater.results.importers.samplers.stamps import read_stamp
@@ -104,8 +104,7 @@ def _only_grows(path: Path, readings: list[Reading]) -> None:
     kept = [reading for place, reading in enumerate(readings) if place not in gone]
     for before, now in pairwise(kept):
         if now.at_s < before.at_s:
-            what = f"time goes back to {now.at_s:g} s"
-            raise bad_line(path, now.line, what, "give each run a file of its own")
+            raise time_goes_back(path, now.line, now.at_s)
 
 
 def _time(text: str, day_first: bool) -> tuple[float, Clock] | None:
