@@ -163,6 +163,33 @@ def test_a_busy_load_host_is_named(tmp_path: Path) -> None:
     assert "idle for 1 %" in client.evidence[0] and "10.0.0.2" in client.evidence[1]
 
 
+@pytest.mark.parametrize(
+    ("fast_pct", "slow_pct", "name", "told"),
+    [
+        (95, 30, "device throughput", "the cache's own device was busy for 95 %"),
+        (60, 30, "device latency", "the cache's own device was busy for 60 %"),
+        (30, 100, "device throughput", "the device behind the cache was busy for 100 %"),
+    ],
+)
+def test_with_a_cache_the_busier_device_is_the_one_that_is_waited_for(
+    fast_pct: float, slow_pct: float, name: str, told: str, tmp_path: Path
+) -> None:
+    lines = {
+        **QUIET,
+        "database.sessions_reading": 6,
+        "database.pages_read_per_s": 5000,
+        "cache.read_hit_ratio": 0.99,
+        "cache.fast_busy_pct": fast_pct,
+        "cache.fast_queue_depth": 4,
+        "storage.utilisation_pct": slow_pct,
+        "storage.queue_depth": 4,
+    }
+    found = diagnose(evidence(tmp_path, lines))
+    assert found.name == name
+    [device] = [one for one in found.findings if one.name == name]
+    assert any(told in text for text in device.evidence), device
+
+
 def test_what_waits_on_a_load_host_does_not_wait_for_the_server_s_processors(tmp_path: Path) -> None:
     told = diagnose(evidence(tmp_path, QUIET | ON_HOSTS, hosts=2))
     [processors] = [one for one in told.findings if one.name == "CPU"]

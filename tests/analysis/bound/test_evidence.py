@@ -154,7 +154,7 @@ def test_a_cell_that_is_not_over_has_none(tmp_path: Path) -> None:
 
 
 def test_every_line_is_read_from_something() -> None:
-    made_of_others = {"busy_pct", "valid_pct", "fast_busy_pct"}
+    made_of_others = {"busy_pct", "valid_pct"}
     for group in (Load, Machine, Device, Database, Cache):
         lines = {name for name, hint in get_type_hints(group).items() if Line in get_args(hint)}
         assert lines - metrics_of(group).keys() <= made_of_others

@@ -6,6 +6,7 @@ from flatwater.advise.advice import Advice, Change, Elsewhere
 from flatwater.advise.host import medium
 from flatwater.advise.rule import Case, Rule
 from flatwater.analysis.bound.finding import MAIN_MIN
+from flatwater.analysis.bound.storage_time import is_cache, waited_for
 from flatwater.analysis.bound.words import percent
 
 
@@ -24,11 +25,14 @@ class FasterDevice(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """The next faster kind of device."""
-        found, device = case.finding("device latency"), case.evidence.device
+        found, (device, _) = case.finding("device latency"), waited_for(case.evidence)
         if found is None or found.share < MAIN_MIN or device is None or device.kind == "memory":
             return None
-        on_disks = medium(case) == "disks"
-        if on_disks:
+        of_cache = is_cache(case.evidence, device)
+        on_disks = medium(case) == "disks" and not of_cache
+        if of_cache:
+            text = "Put the flash cache on a card with a lower latency."
+        elif on_disks:
             text = "Put the data on flash: a disk needs milliseconds for a random read, and flash needs about 0.1 ms."
         elif device.kind == "volume":
             text = "Use a volume class with a lower latency, or a drive in the machine itself."

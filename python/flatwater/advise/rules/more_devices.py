@@ -8,7 +8,7 @@ from flatwater.advise.requests import syncs_logs
 from flatwater.advise.rule import Case, Rule
 from flatwater.advise.rules.volume_credits import credits_spent
 from flatwater.analysis.bound.finding import MAIN_MIN
-from flatwater.analysis.bound.storage_time import fullest_own
+from flatwater.analysis.bound.storage_time import fullest_own, is_cache, waited_for
 
 
 class MoreDevices(Rule):
@@ -26,7 +26,7 @@ class MoreDevices(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """More members, or a device that does more at once; after whatever saves requests."""
-        found, device = case.finding("device throughput"), case.evidence.device
+        found, (device, _) = case.finding("device throughput"), waited_for(case.evidence)
         if found is None or found.share < MAIN_MIN or device is None or credits_spent(device):
             return None
         if fullest_own(case.evidence) is not None:
@@ -40,7 +40,9 @@ class MoreDevices(Rule):
         if synced is not None and synced.share >= MAIN_MIN and syncs_logs(case.evidence):
             # The syncs of a log come one after another. No more of them are done on more devices.
             return None
-        if medium(case) == "disks":
+        if is_cache(case.evidence, device):
+            text = "Put the flash cache on a card that does more requests at once, or stripe it over several."
+        elif medium(case) == "disks":
             text = "Put the data on flash, or spread it over more disks. More memory saves the reads."
         elif device.kind == "volume":
             text = "Buy more requests and bytes a second of the volume, or stripe several."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flatwater.analysis.bound.device import Device
 from flatwater.analysis.bound.evidence import Cache, Database, Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.page_cost import share_of_misses
@@ -60,9 +61,8 @@ def _of_flash(cache: Cache, storage: StorageTime) -> Finding | None:
     if ratio is None:
         return None
     missed = max(0.0, 1 - ratio.mean)
-    fast = cache.fast_busy_pct.mean if cache.fast_busy_pct is not None else 0.0
-    slow = storage.device.busy_pct.mean if storage.device.busy_pct is not None else 0.0
-    if missed <= 0 or slow <= fast:
+    fast, slow = _busy_pct(cache.fast), _busy_pct(storage.device)
+    if missed <= 0 or storage.device is cache.fast or slow <= fast:
         # The cache's own device is the one that is waited for.
         return None
     # What missed goes to the slow device, and so do blocks that are written back: the slow device's time is shared out.
@@ -78,6 +78,10 @@ def _of_flash(cache: Cache, storage: StorageTime) -> Finding | None:
         each_second(cache.uncached_per_s, "requests did not use the cache"),
         f"{figure(cache.used_pct.mean)} % of the cache was in use" if cache.used_pct is not None else None,
     )
+
+
+def _busy_pct(device: Device | None) -> float:
+    return device.busy_pct.mean if device is not None and device.busy_pct is not None else 0.0
 
 
 def _asked(storage: StorageTime) -> float:

@@ -58,4 +58,4 @@ def _waiting(storage: StorageTime) -> str:
 
 def _busy(storage: StorageTime) -> str | None:
     busy = storage.device.busy_pct
-    return f"the device was busy for {busy.mean:.0f} % of the time" if busy is not None else None
+    return f"{storage.name} was busy for {busy.mean:.0f} % of the time" if busy is not None else None

@@ -6,7 +6,7 @@ from flatwater.analysis.bound.below import battery_text, chores_text, degraded_t
 from flatwater.analysis.bound.device import Device, OwnDevice
 from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding, found
-from flatwater.analysis.bound.storage_time import fullest_own, own_saturated_share, saturated_share
+from flatwater.analysis.bound.storage_time import fullest_own, own_saturated_share, saturated_share, waited_for
 from flatwater.analysis.bound.words import each_second, figure, size
 
 
@@ -15,7 +15,7 @@ def find(evidence: Evidence) -> Finding | None:
     own = fullest_own(evidence)
     if own is not None:
         return _of_own(evidence, own)
-    device = evidence.device
+    device, name = waited_for(evidence)
     if device is None or device.busy_pct is None:
         return None
     # Time in which a card's collector keeps writes out is the collector's, and has a bound of its own.
@@ -24,7 +24,7 @@ def find(evidence: Evidence) -> Finding | None:
         "device throughput",
         saturated_share(device) * (1 - collected),
         "seconds",
-        f"the device was busy for {device.busy_pct.mean:.0f} % of the time",
+        f"{name} was busy for {device.busy_pct.mean:.0f} % of the time",
         f"{figure(device.queue_depth.mean)} requests were in its queue" if device.queue_depth is not None else None,
         _work(device),
         f"its credits were used up: {figure(device.credits.min)} were left at the lowest"

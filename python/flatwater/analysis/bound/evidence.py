@@ -294,9 +294,8 @@ class Cache:
     #: Writes that found no slot to be written to.
     starved_per_s: Annotated[Line | None, "starved_per_s"] = None
     in_flight: Annotated[Line | None, "in_flight"] = None
-    fast_busy_pct: Line | None = None
-    fast_gc_share_pct: Annotated[Line | None, "fast_gc_share_pct"] = None
-    fast_write_amplification: Annotated[Line | None, "fast_write_amplification"] = None
+    #: Its own device.
+    fast: Device | None = None
 
 
 @dataclass(frozen=True)

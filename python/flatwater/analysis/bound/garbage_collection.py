@@ -5,13 +5,13 @@ from __future__ import annotations
 from flatwater.analysis.bound import free_pages, log_limit
 from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding, found
-from flatwater.analysis.bound.storage_time import storage_time
+from flatwater.analysis.bound.storage_time import storage_time, waited_for
 from flatwater.analysis.bound.words import figure, size
 
 
 def find(evidence: Evidence) -> Finding | None:
     """The share of the time in which the collector kept writes out. A real card does not tell it."""
-    device = evidence.device
+    device, _ = waited_for(evidence)
     if device is None or device.gc_share_pct is None:
         return None
     storage = storage_time(evidence)

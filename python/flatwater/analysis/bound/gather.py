@@ -247,9 +247,10 @@ def _own_devices(experiment: Experiment | None, database: Database | None, reade
             yield OwnDevice(name, holds, _own_device(other.storage.kind, f"{name}_", reader), other)
 
 
-def _own_device(kind: str, prefix: str, reader: _Reader) -> Device:
-    queue = reader.line("storage", f"{prefix}queue_depth")
-    return Device(kind, busy_pct=_busy(kind, prefix, reader, "storage"), queue_depth=queue)
+def _own_device(kind: str, prefix: str, reader: _Reader, layer: str = "storage") -> Device:
+    names = ("queue_depth", "gc_share_pct", "write_amplification")
+    lines = {name: reader.line(layer, f"{prefix}{name}") for name in names}
+    return Device(kind, busy_pct=_busy(kind, prefix, reader, layer), **lines)
 
 
 def _busy(kind: str, prefix: str, reader: _Reader, layer: str) -> Line | None:
@@ -282,7 +283,8 @@ def _cache(experiment: Experiment | None, reader: _Reader) -> Cache | None:
         return None
     flash = experiment.flash_cache if experiment is not None else None
     mode = str(getattr(flash, "mode", None) or "")
-    return Cache(mode, fast_busy_pct=_busy("ssd", "fast_", reader, "cache"), **reader.lines("cache", Cache))
+    fast = _own_device("ssd", "fast_", reader, "cache")
+    return Cache(mode, fast=fast, **reader.lines("cache", Cache))
 
 
 def _database(

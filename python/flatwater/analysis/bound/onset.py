@@ -173,7 +173,8 @@ def _quantities(evidence: Evidence) -> Iterator[_Quantity]:
         yield _Quantity("blocks written back by the cache", cache.write_backs_per_s, unit="/s")
         yield _Quantity("writes that found no slot", cache.starved_per_s, unit="/s")
         yield _Quantity("dirty blocks of the cache", cache.dirty_pct, unit=" %")
-        yield _Quantity("the collector's share of the cache's card", cache.fast_gc_share_pct, unit=" %")
+        collecting = cache.fast.gc_share_pct if cache.fast is not None else None
+        yield _Quantity("the collector's share of the cache's card", collecting, unit=" %")
     yield _Quantity("other processes' processor time", _of_others(evidence), unit=" %")
     yield _Quantity("the processor time that the host gave to others", machine.cpu_steal_pct, unit=" %")
     yield _Quantity("pressure on memory", machine.pressure_memory_pct, unit=" %")

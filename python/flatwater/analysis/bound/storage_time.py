@@ -28,7 +28,9 @@ class StorageTime:
     """Sessions that wait for the storage."""
 
     time: SessionTime
+    #: The one that they wait for (`waited_for`), and what it is called.
     device: Device
+    name: str
     #: Sessions in reads, in the syncs of commits, and in requests of fileio.
     waiting: float
     #: The share of the measured intervals in which the device did all that it can.
@@ -50,11 +52,26 @@ class StorageTime:
 
 def storage_time(evidence: Evidence) -> StorageTime | None:
     """None where it is not known, or there is no device whose figures were recorded."""
-    time, device = session_time(evidence), evidence.device
+    time, (device, name) = session_time(evidence), waited_for(evidence)
     if time is None or device is None or time.reading is None:
         return None
     waiting = time.reading + (time.committing or 0.0)
-    return StorageTime(time, device, waiting, saturated_share(device), foreign_share(evidence) or 0.0)
+    return StorageTime(time, device, name, waiting, saturated_share(device), foreign_share(evidence) or 0.0)
+
+
+def is_cache(evidence: Evidence, device: Device) -> bool:
+    """Whether it is the own device of a flash cache."""
+    return evidence.cache is not None and device is evidence.cache.fast
+
+
+def waited_for(evidence: Evidence) -> tuple[Device | None, str]:
+    """The device that requests wait for, and what it is called: with a flash cache, the busier one of its two."""
+    device, fast = evidence.device, evidence.cache.fast if evidence.cache is not None else None
+    if fast is None or fast.busy_pct is None:
+        return device, "the device"
+    if device is None or device.busy_pct is None or device.busy_pct.mean < fast.busy_pct.mean:
+        return fast, "the cache's own device"
+    return device, "the device behind the cache"
 
 
 def saturated_share(device: Device) -> float:
