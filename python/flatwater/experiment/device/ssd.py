@@ -114,6 +114,8 @@ class Link(Table):
 
     read_mib_per_s: float = Field(gt=0)
     write_mib_per_s: float = Field(gt=0)
+    #: A flush waits until the drive has nothing else to do, and everything else waits for it, as over SATA.
+    flushes_alone: bool = False
 
 
 class Controller(Table):

@@ -41,6 +41,7 @@ class Link:
 
     read_bytes_per_s: float
     write_bytes_per_s: float
+    flushes_alone: bool
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def write_ssd(card: SsdDevice, use: Use) -> Ssd:
             erase_ns=ns(cell.erase_us * pages_per_block / flash.pages_per_block),
             channel_bytes_per_s=bytes_per_s(card.timing.channel_mib_per_s),
         ),
-        link=Link(bytes_per_s(card.link.read_mib_per_s), bytes_per_s(card.link.write_mib_per_s)),
+        link=_link(card),
         controller=_controller(card, use),
         buffer=Buffer(card.buffer.size or 0, card.buffer.power_safe),
         queue_depth=card.queue_depth,
@@ -196,6 +197,11 @@ def write_ssd(card: SsdDevice, use: Use) -> Ssd:
         initial=Preconditioned(use.simulate_initial) if use.initial == "preconditioned" else Written(use.initial),
         occupied_bytes=int(card.usable_bytes(use) * use.occupied) // card.modules,
     )
+
+
+def _link(card: SsdDevice) -> Link:
+    link = card.link
+    return Link(bytes_per_s(link.read_mib_per_s), bytes_per_s(link.write_mib_per_s), link.flushes_alone)
 
 
 def _controller(card: SsdDevice, use: Use) -> Controller:

@@ -86,6 +86,25 @@ def test_what_names_the_recorded_server_is_not_sent(servers: ServerLab, foreign:
     assert "general.log:6: it stops the server" in " ".join(ran.summary.warnings)
 
 
+def test_a_use_that_fails_takes_no_transaction_with_it(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    """Nor where no schema is open: the server of the replay is asked for none."""
+    schema = table(foreign, "use_failed")
+    sql = [
+        "BEGIN",
+        f"INSERT INTO {schema}.t VALUES ('rolled back')",
+        "USE not_there",
+        f"INSERT INTO {schema}.t VALUES ('rolled back, too')",
+        "ROLLBACK",
+    ]
+    connects = (7, "Connect", "app@localhost on  using Socket"), (8, "Connect", f"app@localhost on {schema} using TCP")
+    log = tmp_path / "general.log"
+    log.write_text(general(*connects, (8, "Query", "DO 1"), *((7, "Query", one) for one in sql)))
+    work = {"kind": "query-log", "log": str(log), "connections": 4, "speed": "asap", "allow_writes": True}
+    ran = servers.go(work, {"url": foreign.url("").replace("&schema=", "")})
+    assert ran.code == 0, ran.stderr
+    assert rows(foreign, schema) == [] and ran.summary.errors == 1, ran.summary.warnings
+
+
 def test_a_file_that_is_not_given_takes_no_transaction_with_it(
     servers: ServerLab, foreign: Foreign, tmp_path: Path
 ) -> None:
@@ -126,3 +145,19 @@ def test_what_a_deadlock_has_left_of_a_transaction_can_be_rolled_back(
     )
     ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, speed=2)
     assert ran.summary.counters["error_1213"] == 1 and rows(foreign, schema) == ["one", "two"]
+
+
+def test_a_transaction_that_begins_in_a_schema_that_is_not_there_is_one(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path
+) -> None:
+    schema = table(foreign, "begun_elsewhere")
+    text = general(
+        (7, "Connect", "app@localhost on not_there using Socket"),
+        (7, "Query", "BEGIN"),
+        (7, "Init DB", schema),
+        (7, "Query", "INSERT INTO t VALUES ('rolled back')"),
+        (7, "Query", "ROLLBACK"),
+        (7, "Query", "INSERT INTO t VALUES ('kept')"),
+    )
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text)
+    assert rows(foreign, schema) == ["kept"] and ran.summary.errors == 0, ran.summary.warnings

@@ -55,8 +55,9 @@ pub fn is_of_transaction(sql: &[u8]) -> bool {
         "BEGIN" | "COMMIT" | "ROLLBACK" | "XA" => true,
         "START" => words.next().is_some_and(|word| word == "TRANSACTION"),
         "SET" => {
-            let mut behind = words.skip_while(|word| !word.ends_with("AUTOCOMMIT")).skip(1);
-            behind.next().is_some_and(|value| !matches!(value.as_str(), "1" | "ON" | "TRUE"))
+            let mut behind = words.skip_while(|word| !word.ends_with("AUTOCOMMIT"));
+            // A value in quotes is no word: it may be 'OFF'.
+            behind.next().is_some() && behind.next().is_none_or(|value| !matches!(value.as_str(), "1" | "ON" | "TRUE"))
         }
         _ => false,
     }
@@ -110,6 +111,7 @@ mod tests {
             "SET autocommit=0",
             "SET @@session.autocommit = OFF",
             "SET a = 1, AUTOCOMMIT = 0",
+            "SET autocommit = 'OFF'",
         ] {
             assert!(is_of_transaction(sql.as_bytes()), "{sql}");
         }

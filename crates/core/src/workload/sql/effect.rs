@@ -12,8 +12,11 @@ use super::token::{Escapes, Token, Tokens};
 
 /// A statement with more conditional comments counts as one that writes: with each, it is read in twice as many ways.
 const CONDITIONAL_MAX: usize = 3;
-/// Words after SET that reach beyond the session, or take its READ ONLY away.
-const SET_WORDS: [&str; 10] = [
+/// Words after SET that reach beyond the session (MariaDB's sequences, too), or take its READ ONLY away.
+const SET_WORDS: [&str; 13] = [
+    "NEXT",
+    "NEXTVAL",
+    "SETVAL",
     "GLOBAL",
     "PERSIST",
     "PERSIST_ONLY",
@@ -120,8 +123,8 @@ fn reads_so<'a>(pieces: impl Iterator<Item = Piece<'a>> + Clone) -> bool {
     let Some(first) = rest.next() else { return true };
     match first.as_str() {
         // DESCRIBE ANALYZE is EXPLAIN ANALYZE.
-        "SELECT" | "VALUES" | "TABLE" | "WITH" | "EXPLAIN" | "DESCRIBE" | "DESC" => reads_only(rest),
-        "SHOW" | "HELP" | "USE" | "DO" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => true,
+        "SELECT" | "VALUES" | "TABLE" | "WITH" | "EXPLAIN" | "DESCRIBE" | "DESC" | "DO" => reads_only(rest),
+        "SHOW" | "HELP" | "USE" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => true,
         // MariaDB's BEGIN NOT ATOMIC is a program.
         "BEGIN" => rest.next().is_none_or(|word| word == "WORK"),
         // START SLAVE, START GROUP_REPLICATION; READ WRITE takes the session's READ ONLY away.
@@ -145,7 +148,9 @@ fn reads_only(words: impl Iterator<Item = String>) -> bool {
     let mut before = String::new();
     for word in words {
         let writes = match word.as_str() {
-            "OUTFILE" | "DUMPFILE" | "UPDATE" | "DELETE" => true,
+            // The last two are of MariaDB's sequences, as NEXT VALUE FOR is.
+            "OUTFILE" | "DUMPFILE" | "UPDATE" | "DELETE" | "NEXTVAL" | "SETVAL" => true,
+            "VALUE" => before == "NEXT",
             // INSERT(...) and REPLACE(...) are functions too.
             "INTO" => before == "INSERT" || before == "REPLACE",
             _ => false,
@@ -256,6 +261,10 @@ mod tests {
             "PREPARE s FROM 'DELETE FROM t'",
             "LOCK TABLES t WRITE",
             "KILL 5",
+            "SELECT NEXT VALUE FOR s",
+            "SELECT nextval(s)",
+            "DO SETVAL(s, 100)",
+            "SET @a = NEXT VALUE FOR s",
             "\u{feff}nonsense",
         ] {
             assert!(!reads(text.as_bytes()), "{text}");

@@ -235,7 +235,9 @@ impl Cleaner {
         match self.stage {
             Stage::Free if !self.is_mariadb() => {
                 let sync = self.is_urgent(sight);
-                self.begin_list(sight, sync, sight.now_ns >= self.due_ns)
+                // Decided when the round began: one that a thread woke before its time only frees pages, however long that
+                // takes (ret_sleep in buf_flush_page_cleaner_coordinator). The next one follows at once then.
+                self.begin_list(sight, sync, self.round_ns >= self.due_ns)
             }
             Stage::List { ordered } if self.is_mariadb() && (ordered || self.has_few(sight)) => self.begin_free(),
             _ => Task::Sleep,

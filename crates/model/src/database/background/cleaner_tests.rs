@@ -33,7 +33,14 @@ fn mysql_sees_to_free_pages_then_asks_its_policy_once_a_second() {
     assert_eq!((early_ns, own.begin_round(alarm, &sight)), (early.now_ns + 1, None), "only the last alarm counts");
     assert_eq!(own.begin_round(woken, &early), Some(Task::Free));
     assert_eq!(own.wake(early.now_ns), None, "it is awake");
-    assert_eq!(own.end_stage(&early), Task::Sleep);
+    // It frees pages until after the time of the policy: the policy has the next round, and a second begins with that.
+    let late = Sight { now_ns: 3 * SECOND_NS, ..sight };
+    assert_eq!(own.end_stage(&late), Task::Sleep);
+    let next = Sight { now_ns: own.sleep(&late, false).unwrap().0, ..sight };
+    assert_eq!((begin(&mut own, &next), next.now_ns - late.now_ns), (Some(Task::Free), 1));
+    assert_eq!(own.end_stage(&next), Task::Ask { sync: false });
+    own.take_order(Order::pages(7), false, SECOND_NS, &next);
+    assert_eq!(own.sleep(&next, false).unwrap().0, next.now_ns + SECOND_NS);
 }
 
 #[test]

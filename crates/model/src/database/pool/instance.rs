@@ -10,8 +10,8 @@ pub(super) const OLD_EIGHTHS: u64 = 3;
 /// How far the border between young and old may be off before it is moved (BUF_LRU_OLD_TOLERANCE).
 pub(super) const OLD_TOLERANCE: u64 = 20;
 
-/// A search of an LRU list that goes on where it stopped (LRUItr and LRUHp of MySQL 5.7's buf0buf.h): the first two are those
-/// of threads that need a frame.
+/// A search of an LRU list that remembers where it stopped (LRUItr and LRUHp of MySQL 5.7's buf0buf.h): the first two are
+/// those of threads that need a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Search {
     /// For a clean page (lru_scan_itr).
@@ -92,12 +92,12 @@ impl Instance {
         self.lru.tail()
     }
 
-    /// The page with which a search goes on, or `NONE`: where it stopped if that is among the old pages still, else at
-    /// the end of the list (LRUItr::start).
+    /// The page with which a search goes on, or `NONE`: at the end of the list as long as it stopped among the old pages,
+    /// else where it stopped (LRUItr::start). So one search after another looks at the same dirty pages.
     pub(super) fn search_from(&self, search: Search, frames: &[Frame]) -> FrameId {
         let at = self.searched[search as usize];
-        let is_old = frames.get(at.index()).is_some_and(|page| page.flags & OLD != 0);
-        if is_old { at } else { self.lru.tail() }
+        let is_young = frames.get(at.index()).is_some_and(|page| page.flags & OLD == 0);
+        if is_young { at } else { self.lru.tail() }
     }
 
     /// The page with which the way of a batch goes on, or `NONE`.

@@ -130,8 +130,8 @@ impl Pool {
         clean.is_some()
     }
 
-    /// Evicts the next clean page among `scan` of an instance's list, from where the last such search stopped. False when
-    /// there is none.
+    /// Evicts the next clean page among `scan` of an instance's list, from where such a search begins (`search_from`). False
+    /// when there is none.
     pub(in super::super) fn evict_next(&mut self, instance: usize, scan: u32) -> bool {
         let clean = self.search(instance, Search::Clean, scan, |flags| flags & BUSY == 0);
         if let Some(frame) = clean {
@@ -140,8 +140,8 @@ impl Pool {
         clean.is_some()
     }
 
-    /// The next page of an instance's list that can give its frame, from where the last such search stopped: a clean page
-    /// is evicted. None when all are being read or written.
+    /// The next page of an instance's list that can give its frame, from where such a search begins: a clean page is
+    /// evicted. None when all are being read or written.
     pub(in super::super) fn next_replaceable(&mut self, instance: usize) -> Option<Replaceable> {
         let frame = self.search(instance, Search::Any, u32::MAX, |flags| flags & (READING | WRITING) == 0)?;
         if self.frames[frame.index()].flags & DIRTY != 0 {

@@ -139,25 +139,32 @@ fn change_at_end(pool: &mut Pool, places: impl Iterator<Item = usize>) {
 }
 
 #[test]
-fn a_search_goes_on_where_the_last_one_stopped() {
+fn a_search_begins_at_the_end_unless_the_last_one_came_to_young_pages() {
     let mut pool = full(800);
     let before = pool.oldest_first(0);
     let here = |pool: &Pool, at: usize| pool.find(pool.page(before[at])).is_some();
-    change_at_end(&mut pool, (0..250).filter(|at| *at != 120 && *at != 180));
-    assert!(!pool.evict_next(0, 100), "the first 100 are dirty");
-    assert!(pool.evict_next(0, 100));
-    assert_eq!((here(&pool, 120), here(&pool, 180)), (false, true));
-    assert!(pool.evict_next(0, 60) && !here(&pool, 180));
+    change_at_end(&mut pool, (0..400).filter(|at| *at != 120 && *at != 350));
+    assert!(
+        !pool.evict_next(0, 100) && !pool.evict_next(0, 100),
+        "the first 100 are dirty, and it looks at them again"
+    );
+    assert!(pool.evict_next(0, 130));
+    assert_eq!((here(&pool, 120), here(&pool, 350)), (false, true));
+    // The old pages end at 300: behind them it goes on where it stopped.
+    assert!(!pool.evict_next(0, 320) && pool.evict_next(0, 40) && !here(&pool, 350));
     // The page with which it would go on moves to the young end: it goes on with the one behind.
-    pool.touch(before[181], 0);
-    assert!(!pool.evict_next(0, 68), "182 to 249");
-    assert!(pool.evict_next(0, 1) && !here(&pool, 250));
-    // A page behind it becomes clean: it comes there when it has left the old pages.
+    pool.touch(before[351], 0);
+    assert!(!pool.evict_next(0, 48), "352 to 399");
+    assert!(pool.evict_next(0, 1) && !here(&pool, 400));
+    // A page behind it becomes clean: it comes there when it has gone over all of the list.
     pool.begin_write(before[0]);
     pool.end_write(before[0]);
-    assert!(pool.evict_next(0, 800) && here(&pool, 0) && !here(&pool, 251));
-    let searches = (0..500).take_while(|_| here(&pool, 0) && pool.evict_next(0, 1)).count();
-    assert!(!here(&pool, 0) && searches < 100, "{searches} searches");
+    let comes_there = |pool: &mut Pool| {
+        pool.evict_next(0, 1);
+        !here(pool, 0)
+    };
+    let searches = (0..500).take_while(|_| !comes_there(&mut pool)).count();
+    assert_eq!((here(&pool, 0), searches), (false, 400), "over 399 that it evicts, and the one at the front");
     pool.check();
 }
 
@@ -167,8 +174,9 @@ fn a_page_is_written_for_its_frame_unless_a_clean_one_comes_first() {
     let before = pool.oldest_first(0);
     change_at_end(&mut pool, (0..100).filter(|at| *at != 2));
     assert_eq!(pool.next_replaceable(0), Some(Replaceable::Dirty(before[0])));
-    pool.begin_write(before[1]);
-    assert_eq!(pool.next_replaceable(0), Some(Replaceable::Evicted), "the one before it is being written");
+    assert_eq!(pool.next_replaceable(0), Some(Replaceable::Dirty(before[0])), "nobody has begun to write it");
+    (0..2).for_each(|at| pool.begin_write(before[at]));
+    assert_eq!(pool.next_replaceable(0), Some(Replaceable::Evicted), "those before it are being written");
     assert_eq!((pool.find(pool.page(before[2])), pool.free()), (None, 1));
     assert_eq!(pool.next_replaceable(0), Some(Replaceable::Dirty(before[3])));
     let mut written = full(5);

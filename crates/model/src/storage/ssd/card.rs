@@ -28,7 +28,7 @@ pub struct Card {
     capacity_bytes: u64,
     now_ns: u64,
     requests: Slab<Request, RequestId>,
-    /// Commands that wait because the queue depth is reached.
+    /// Commands that wait because the queue depth is reached, or beside a flush that is to be alone.
     queue: VecDeque<(u64, Command)>,
     controller: Servers,
     link_in: Pipe,
@@ -39,6 +39,8 @@ pub struct Card {
     received: Timed,
     /// Writes that wait for room in the buffer.
     landing: VecDeque<RequestId>,
+    /// Flushes that are in the card.
+    flushes_in_flight: u32,
     /// Flushes, each with the number of entries that must leave the buffer first.
     flushes: VecDeque<(u64, RequestId)>,
     buffer: Buffer,
@@ -74,6 +76,7 @@ impl Card {
             decoded: VecDeque::new(),
             received: VecDeque::new(),
             landing: VecDeque::new(),
+            flushes_in_flight: 0,
             flushes: VecDeque::new(),
             buffer: Buffer::new(buffer_pages),
             flash,
@@ -87,8 +90,21 @@ impl Card {
         })
     }
 
+    /// Whether a command can be given to the controller now. Over SATA a flush is alone: it has no tag of the native
+    /// command queue, and waits until that is empty; other commands wait behind it.
+    fn has_room(&self, operation: Operation) -> bool {
+        let free = self.requests.len() < self.spec.queue_depth as usize;
+        let beside = if operation == Operation::Flush {
+            self.requests.len() - self.flushes_in_flight as usize
+        } else {
+            self.flushes_in_flight as usize
+        };
+        free && (!self.spec.link.flushes_alone || beside == 0)
+    }
+
     /// Gives a command to the controller.
     fn begin(&mut self, now_ns: u64, tag: u64, command: Command) {
+        self.flushes_in_flight += u32::from(command.operation == Operation::Flush);
         let request = self.requests.insert(Request::new(tag, command));
         let decoded_ns = self.controller.serve(now_ns);
         if !command.fits(self.capacity_bytes) {
@@ -273,11 +289,15 @@ impl Card {
         self.ends.push_done(self.now_ns, request);
     }
 
-    /// Returns a command to the host, and begins the next one that waits.
+    /// Returns a command to the host, and begins those that waited for it, in their order.
     fn answer(&mut self, at_ns: u64, request: RequestId, ended: &mut Vec<Ended>) {
         let request = self.requests.remove(request);
+        self.flushes_in_flight -= u32::from(request.command.operation == Operation::Flush);
         ended.push(Ended { tag: request.tag, at_ns, result: request.result });
-        if let Some((tag, command)) = self.queue.pop_front() {
+        while let Some((_, command)) = self.queue.front()
+            && self.has_room(command.operation)
+            && let Some((tag, command)) = self.queue.pop_front()
+        {
             self.begin(at_ns, tag, command);
         }
     }
@@ -345,7 +365,7 @@ impl Device for Card {
         {
             self.flash.prefetch(first, last);
         }
-        if self.requests.len() < self.spec.queue_depth as usize {
+        if self.queue.is_empty() && self.has_room(command.operation) {
             self.begin(now_ns, tag, command);
         } else {
             self.queue.push_back((tag, command));

@@ -89,7 +89,7 @@ pub struct Timing {
     pub channel_bytes_per_s: f64,
 }
 
-/// The link to the host. It moves data in both directions at once.
+/// The link to the host, and its protocol. It moves data in both directions at once.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -97,6 +97,9 @@ pub struct Link {
     pub read_bytes_per_s: f64,
     /// From the host, bytes a second.
     pub write_bytes_per_s: f64,
+    /// A flush begins when all that is in the card has ended, and nothing but another flush begins beside it.
+    #[serde(default)]
+    pub flushes_alone: bool,
 }
 
 /// The card's controller, or its driver on the host's CPU.

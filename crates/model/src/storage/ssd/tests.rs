@@ -17,7 +17,7 @@ fn card() -> Value {
         "geometry": {"raw_bytes": 160 << 20, "channels": 8, "dies_per_channel": 2, "planes_per_die": 2,
             "page_bytes": 4096, "pages_per_block": 16, "unit_blocks": 8, "mapping_bytes": 16384},
         "timing": {"read_ns": 25_000, "program_ns": 200_000, "erase_ns": 100_000, "channel_bytes_per_s": 8192e5},
-        "link": {"read_bytes_per_s": 16384e5, "write_bytes_per_s": 16384e5},
+        "link": {"read_bytes_per_s": 16384e5, "write_bytes_per_s": 16384e5, "flushes_alone": false},
         "controller": {"request_ns": 3000, "parallel": 1, "latency_ns": 7000, "write_bytes_per_s": 16384e4},
         "buffer": {"bytes": 1 << 20, "power_safe": true},
         "collector": {"policy": {"name": "greedy"}, "relocation_bytes_per_s": 8192e4},
@@ -184,6 +184,24 @@ fn a_flush_waits_for_flash_only_where_the_buffer_is_lost_with_the_power() {
         let took_ns = takes_ns(&mut *card, ended[0].at_ns, flush);
         assert!((least_ns..least_ns + 30_000).contains(&took_ns), "{power_safe}: {took_ns}");
         assert_eq!(takes_ns(&mut *card, 10_000_000, flush), 10_000, "there is nothing left to write");
+    }
+}
+
+#[test]
+fn over_sata_a_flush_is_alone() {
+    let flush = command(Operation::Flush, 0, 0);
+    for alone in [false, true] {
+        let mut card = open(with(&[("/link/flushes_alone", json!(alone))]), 1 << 24);
+        let ends_ns =
+            run(&mut *card, 0, &[read(0), flush, flush, read(9)]).iter().map(|one| one.at_ns).collect::<Vec<_>>();
+        let (read_ns, flush_ns) = (takes_ns(&mut *card, 10_000_000, read(0)), takes_ns(&mut *card, 20_000_000, flush));
+        if alone {
+            assert_eq!(ends_ns[..2], [read_ns, read_ns + flush_ns], "it begins when the read has ended");
+            assert!(ends_ns[2] - ends_ns[1] < flush_ns, "the next flush begins beside it");
+            assert_eq!(ends_ns[3] - ends_ns[2], read_ns, "the other read begins when both have ended");
+        } else {
+            assert!(ends_ns[1] < ends_ns[0] && ends_ns[3] < 2 * read_ns, "{ends_ns:?}");
+        }
     }
 }
 

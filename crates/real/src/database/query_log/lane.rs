@@ -268,11 +268,15 @@ impl<'a> Lane<'a> {
             (self.schema, self.moved) = (None, true);
             match connection.query(&format!("USE {}", quoted(schema.as_deref().unwrap_or_default()))) {
                 // It was dropped, and none is open since, as none was when this was recorded.
-                Err(error) if was_open && error.is(NO_SCHEMA) => {}
+                Err(error) if was_open && error.is(NO_SCHEMA) => self.schema.clone_from(&schema),
+                // A transaction has the same begin and end in every schema, or in none.
+                Err(error) if error.is(NO_SCHEMA) && needs_no_schema(&entry.sql) => {}
                 Err(error) => return Err(error),
-                Ok(_) => self.dropped = false,
+                Ok(_) => {
+                    self.dropped = false;
+                    self.schema.clone_from(&schema);
+                }
             }
-            self.schema.clone_from(&schema);
         }
         // What is left of its transaction must not be committed statement by statement: a ROLLBACK may be its end. After
         // some deadlocks a part of it is still open, which BEGIN would commit.
@@ -291,8 +295,10 @@ impl<'a> Lane<'a> {
         }
         self.count(Counter::Queries, 1);
         if let Some(opened) = schema_of_use(&entry.sql) {
-            (self.schema, self.moved) = (None, true);
-            // One that failed leaves the schema as it was.
+            // One that failed leaves the schema as it was: a connection without one is not made anew in a transaction.
+            if reply.is_ok() {
+                (self.schema, self.moved) = (None, true);
+            }
             let led = if reply.is_ok() { Some(opened) } else { schema };
             self.led.insert(entry.session, led);
         }
@@ -320,5 +326,20 @@ impl<'a> Lane<'a> {
 
     fn count(&self, counter: Counter, by: u64) {
         self.job.crew.recorder.count(counter as usize, by);
+    }
+}
+
+/// Whether a statement does the same whichever schema is open: what follows it in another schema relies on it.
+fn needs_no_schema(sql: &[u8]) -> bool {
+    match effect::verb(sql).as_str() {
+        "USE" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" | "XA" => true,
+        // MariaDB's BEGIN NOT ATOMIC is a program.
+        "BEGIN" => effect::reads(sql),
+        // Its value may be a query, and MariaDB's SET STATEMENT runs one.
+        "SET" => {
+            let text = sql.to_ascii_uppercase();
+            !text.contains(&b'(') && !text.windows(9).any(|word| word == b"STATEMENT")
+        }
+        _ => false,
     }
 }
