@@ -22,6 +22,14 @@ use crate::event::EventQueue;
 use crate::storage::stepped::{self, Stepped};
 use crate::storage::{Command, Device, Ended, Failure, Incident, Opening, Operation};
 
+/// Flushes that are in a module.
+#[derive(Default)]
+struct Flushes {
+    in_flight: u32,
+    /// Those that wait for the buffer, each with the number of entries that must leave it first.
+    waiting: VecDeque<(u64, RequestId)>,
+}
+
 /// A module.
 pub struct Card {
     spec: Spec,
@@ -39,10 +47,7 @@ pub struct Card {
     received: Timed,
     /// Writes that wait for room in the buffer.
     landing: VecDeque<RequestId>,
-    /// Flushes that are in the card.
-    flushes_in_flight: u32,
-    /// Flushes, each with the number of entries that must leave the buffer first.
-    flushes: VecDeque<(u64, RequestId)>,
+    flushes: Flushes,
     buffer: Buffer,
     flash: Flash,
     events: EventQueue<Event>,
@@ -76,8 +81,7 @@ impl Card {
             decoded: VecDeque::new(),
             received: VecDeque::new(),
             landing: VecDeque::new(),
-            flushes_in_flight: 0,
-            flushes: VecDeque::new(),
+            flushes: Flushes::default(),
             buffer: Buffer::new(buffer_pages),
             flash,
             events: EventQueue::new(),
@@ -94,17 +98,14 @@ impl Card {
     /// command queue, and waits until that is empty; other commands wait behind it.
     fn has_room(&self, operation: Operation) -> bool {
         let free = self.requests.len() < self.spec.queue_depth as usize;
-        let beside = if operation == Operation::Flush {
-            self.requests.len() - self.flushes_in_flight as usize
-        } else {
-            self.flushes_in_flight as usize
-        };
+        let flushes = self.flushes.in_flight as usize;
+        let beside = if operation == Operation::Flush { self.requests.len() - flushes } else { flushes };
         free && (!self.spec.link.flushes_alone || beside == 0)
     }
 
     /// Gives a command to the controller.
     fn begin(&mut self, now_ns: u64, tag: u64, command: Command) {
-        self.flushes_in_flight += u32::from(command.operation == Operation::Flush);
+        self.flushes.in_flight += u32::from(command.operation == Operation::Flush);
         let request = self.requests.insert(Request::new(tag, command));
         let decoded_ns = self.controller.serve(now_ns);
         if !command.fits(self.capacity_bytes) {
@@ -137,7 +138,7 @@ impl Card {
                 if self.spec.buffer.power_safe || !self.buffer.holds() || self.buffer.is_out(entries) {
                     self.end(request);
                 } else {
-                    self.flushes.push_back((entries, request));
+                    self.flushes.waiting.push_back((entries, request));
                 }
             }
             Operation::Write => self.end(request),
@@ -234,7 +235,7 @@ impl Card {
                 self.events.push(self.now_ns, Event::Programmed { request });
             }
         }
-        while let Some((_, request)) = self.flushes.pop_front() {
+        while let Some((_, request)) = self.flushes.waiting.pop_front() {
             self.fail(request, Failure::ReadOnly);
         }
         self.land();
@@ -292,7 +293,7 @@ impl Card {
     /// Returns a command to the host, and begins those that waited for it, in their order.
     fn answer(&mut self, at_ns: u64, request: RequestId, ended: &mut Vec<Ended>) {
         let request = self.requests.remove(request);
-        self.flushes_in_flight -= u32::from(request.command.operation == Operation::Flush);
+        self.flushes.in_flight -= u32::from(request.command.operation == Operation::Flush);
         ended.push(Ended { tag: request.tag, at_ns, result: request.result });
         while let Some((_, command)) = self.queue.front()
             && self.has_room(command.operation)
@@ -305,7 +306,7 @@ impl Card {
     /// When the next page leaves the buffer, if a command waits for that; else `u64::MAX`.
     #[inline]
     fn leaves_ns(&self) -> u64 {
-        if self.landing.is_empty() && self.flushes.is_empty() {
+        if self.landing.is_empty() && self.flushes.waiting.is_empty() {
             return u64::MAX;
         }
         self.buffer.leaves_ns().unwrap_or(u64::MAX)
@@ -314,10 +315,10 @@ impl Card {
     /// Goes on with what waited until pages left the buffer.
     fn leave(&mut self) {
         self.land();
-        while let Some((entries, request)) = self.flushes.front().copied()
+        while let Some((entries, request)) = self.flushes.waiting.front().copied()
             && self.buffer.is_out(entries)
         {
-            self.flushes.pop_front();
+            self.flushes.waiting.pop_front();
             self.end(request);
         }
         self.flash.wake(self.now_ns, &self.buffer);
