@@ -62,7 +62,7 @@ def _of_flash(cache: Cache, storage: StorageTime) -> Finding | None:
         return None
     missed = max(0.0, 1 - ratio.mean)
     fast, slow = _busy_pct(cache.fast), _busy_pct(storage.device)
-    if missed <= 0 or storage.device is cache.fast or slow <= fast:
+    if missed <= 0 or slow <= fast:
         # The cache's own device is the one that is waited for.
         return None
     # What missed goes to the slow device, and so do blocks that are written back: the slow device's time is shared out.

@@ -53,7 +53,7 @@ pub fn verb(text: &[u8]) -> String {
 }
 
 /// The words of a statement in capitals, those of conditional comments, too; `@` before a word is left out.
-pub(crate) fn words_of(text: &[u8]) -> impl Iterator<Item = String> {
+pub fn words_of(text: &[u8]) -> impl Iterator<Item = String> {
     words(pieces(text, Reading { escapes: Escapes::Strings, runs: u32::MAX }))
 }
 

@@ -336,10 +336,7 @@ fn needs_no_schema(sql: &[u8]) -> bool {
         // MariaDB's BEGIN NOT ATOMIC is a program.
         "BEGIN" => effect::reads(sql),
         // Its value may be a query, and MariaDB's SET STATEMENT runs one.
-        "SET" => {
-            let text = sql.to_ascii_uppercase();
-            !text.contains(&b'(') && !text.windows(9).any(|word| word == b"STATEMENT")
-        }
+        "SET" => !sql.contains(&b'(') && effect::words_of(sql).all(|word| word != "STATEMENT"),
         _ => false,
     }
 }
