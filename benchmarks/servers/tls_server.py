@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import shutil
 import socket
 import ssl
@@ -144,11 +145,7 @@ class TlsHop:
                 far.options |= _OP_LEGACY_SERVER_CONNECT
                 server = stack.enter_context(far.wrap_socket(server))
                 client = stack.enter_context(near.wrap_socket(client, server_side=True))
-            both = [threading.Thread(target=_copy, args=pair) for pair in ((client, server), (server, client))]
-            for one in both:
-                one.start()
-            for one in both:
-                one.join()
+            _copy_both(client, server)
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -161,9 +158,20 @@ def _packet(stream: socket.socket) -> bytes:
     return head + stream.recv(int.from_bytes(head[:3], "little"), socket.MSG_WAITALL)
 
 
-def _copy(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(2**16):
-            target.sendall(data)
-    with contextlib.suppress(OSError):
-        target.shutdown(socket.SHUT_RDWR)
+def _copy_both(client: socket.socket, server: socket.socket) -> None:
+    """Until one of them ends. In one thread: a session of TLS is not read and written at the same time."""
+    other = {client: server, server: client}
+    while True:
+        waiting = [one for one in other if isinstance(one, ssl.SSLSocket) and one.pending()]
+        for one in waiting or select.select(list(other), [], [])[0]:
+            # What can be read may be a part of a record, or one of TLS itself.
+            one.setblocking(False)
+            try:
+                data = one.recv(2**16)
+            except (BlockingIOError, ssl.SSLWantReadError):
+                continue
+            finally:
+                one.setblocking(True)
+            if not data:
+                return
+            other[one].sendall(data)

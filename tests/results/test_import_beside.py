@@ -19,6 +19,7 @@ from sampled import (
     counters,
     dstat_csv,
     iostat,
+    mpstat,
     mpstat_json,
     mysqladmin,
     sysbench,
@@ -166,3 +167,12 @@ def test_one_of_a_thing_is_told_in_the_singular(tmp_path: Path) -> None:
     (tmp_path / "y" / "z").write_text("hello")
     with pytest.raises(UserError, match=r"nothing can be imported of 1 file; z:"):
         read_folder([tmp_path / "y"], FORMATS, Options())
+
+
+@pytest.mark.parametrize("every_s", [None, 10.0])
+def test_an_mpstat_without_its_heading_keeps_its_seconds(tmp_path: Path, every_s: float | None) -> None:
+    """It is shorter than the run: it was stretched over all of that."""
+    (tmp_path / "run.txt").write_text(sysbench(600))
+    (tmp_path / "mpstat.txt").write_text(mpstat(30, 10).partition("\n")[2])
+    (cell,) = read_folder([tmp_path], FORMATS, Options(every_s=every_s)).cells
+    assert [(one.start_s, one.end_s) for one in cell.others] == [(10.0 * i, 10.0 * i + 10) for i in range(30)]

@@ -132,3 +132,14 @@ def test_times_since_1970_of_jobs_one_after_another(tmp_path: Path) -> None:
     (cell,) = read_files(sorted(tmp_path.iterdir()))
     assert {one.metrics["workload.throughput"] for one in cell.intervals} == {150.0}
     assert len(cell.intervals) == 40
+
+
+@pytest.mark.parametrize("prefix", ["two", "/data/logs/two", "logs/two"])
+def test_jobs_have_their_own_logs_whatever_folder_fio_wrote_them_to(tmp_path: Path, prefix: str) -> None:
+    path = fio(tmp_path, 11, a=(11, 100), b=(11, 300))
+    path.write_text(path.read_text().replace('"write_iops_log": "two"', f'"write_iops_log": "{prefix}"'))
+    for number, rate in ((1, 100), (2, 300)):
+        (tmp_path / f"two_iops.{number}.log").write_text(log(seconds(11), rate))
+    cells = read_files([path])
+    assert [(cell.label, len(cell.intervals), cell.warnings) for cell in cells] == [("a", 11, []), ("b", 11, [])]
+    assert [cell.intervals[0].metrics["workload.throughput"] for cell in cells] == [100, 300]

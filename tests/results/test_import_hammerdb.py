@@ -85,3 +85,15 @@ def test_thousands_that_are_apart(tmp_path: Path) -> None:
     path.write_text("Vuser 1:TEST RESULT : System achieved 12,34 NOPM from 28000 MySQL TPM\n")
     with pytest.raises(UserError, match=r"h\.log:1: no figure of HammerDB's result: '12,34'"):
         read_files([path])
+
+
+@pytest.mark.parametrize("step_s", [10, 1])
+def test_a_counter_without_times_has_the_ramp_up_left_out(tmp_path: Path, step_s: int) -> None:
+    """`tcset timestamps` is off unless it is asked for: the lines are those of the ramp-up (60 s), then of the test."""
+    lines = ["1000 MySQL tpm"] * (60 // step_s) + ["6900 MySQL tpm"] * (120 // step_s)
+    write(tmp_path, hammerdb_txt=HAMMERDB, hdbtcount_txt="\n".join(lines) + "\n")
+    (cell,) = read(tmp_path).cells
+    assert (cell.intervals[0].start_s, cell.intervals[-1].end_s, cell.operations) == (60, 180, 13800)
+    assert {one.metrics["workload.throughput"] for one in cell.intervals} == {6900.0}
+    told = f"hdbtcount.txt: its lines have no times: taken to be {step_s} s apart (--every tells another interval)"
+    assert told in cell.warnings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flatwater.results.importers import read_files
+from flatwater.results.importers import FORMATS, Options, read_files, read_folder
 from flatwater.results.importers.figures import number_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording
 
@@ -120,3 +120,32 @@ def test_a_comma_that_may_divide_two_figures_is_told(tmp_path: Path) -> None:
     found = read(tmp_path, text.replace("3000,6900", "12,345", 1))
     assert {one.metrics["workload.throughput"] for one in found.samples} == {3000.0}
     assert any("1 value that cannot be read" in note for note in found.notes)
+
+
+def test_a_gauge_is_not_known_behind_a_difference_that_is_missing(tmp_path: Path) -> None:
+    """With `mysqladmin -r`, gauges are differences, too: their sum was one of the differences behind the damage."""
+    first, *tables = mysqladmin(20, relative=True).split("| Innodb_buffer_pool_pages_dirty |")
+    tables[5] = tables[5].replace(" 0 |", " 0x0 |", 1)
+    found = read(tmp_path, "| Innodb_buffer_pool_pages_dirty |".join([first, *tables]))
+    assert [one.metrics.get("database.dirty_pages") for one in found.samples] == [30.0] * 4 + [None] * 16
+    assert {one.metrics["workload.throughput"] for one in found.samples} == {50.0}
+
+
+class TestWithoutUptime:
+    """A filter took it away (`mysqladmin ext -i 10 | grep`): nothing tells how far apart readings are."""
+
+    @pytest.mark.parametrize("relative", [False, True])
+    @pytest.mark.parametrize("is_beside", [False, True])
+    def test_what_was_counted_in_an_interval_is_divided_by_its_seconds(
+        self, tmp_path: Path, is_beside: bool, relative: bool
+    ) -> None:
+        rows = mysqladmin(20, 10, relative=relative).splitlines()
+        (tmp_path / "m.txt").write_text("\n".join(row for row in rows if "Uptime" not in row) + "\n")
+        if is_beside:
+            (tmp_path / "run.txt").write_text(sysbench(200))
+        (cell,) = read_folder([tmp_path], FORMATS, Options(every_s=10.0)).cells
+        sampled = cell.others if is_beside else cell.intervals
+        assert {one.metrics["database.pages_flushed_per_s"] for one in sampled} == {70.0}
+        assert {one.metrics["database.dirty_pages"] for one in sampled} == {30.0}
+        assert sampled[-1].end_s == 200.0
+        assert {one.metrics["workload.throughput"] for one in cell.intervals} == {50.0}

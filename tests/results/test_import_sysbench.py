@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from flatwater.results.importers import read_files
 
 sys.path.insert(0, str(Path(__file__).parent))
 from import_samples import SAMPLES, imported, summary
+from sampled import EPOCH, sysbench_csv
 
 
 def test_fileio_runs_in_one_file_are_a_sweep(tmp_path: Path) -> None:
@@ -144,3 +146,37 @@ def test_malformed(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "sb.txt").write_text(text)
     with pytest.raises(UserError, match=says):
         read_files([tmp_path / "sb.txt"])
+
+
+def test_a_time_before_each_line_of_csv_tells_when_the_run_began(tmp_path: Path) -> None:
+    rows = [f"{EPOCH + 300 + second} {row}" for second, row in enumerate(sysbench_csv(20).splitlines(), 1)]
+    (tmp_path / "run.csv").write_text("\n".join(rows) + "\n")
+    (cell,) = read_files([tmp_path / "run.csv"])
+    assert cell.began == (EPOCH + 300, True)
+
+
+FILEIO_TOTALS = re.compile(
+    r"File operations:.*?reads/s:\s+(\S+).*?writes/s:\s+(\S+).*?fsyncs/s:\s+(\S+)"
+    r".*?read, MiB/s:\s+(\S+).*?written, MiB/s:\s+(\S+)",
+    re.DOTALL,
+)
+FILEIO_TOTALS_11 = r"""Throughput:
+         read:  IOPS=\1 \4 MiB/s (1.00 MB/s)
+         write: IOPS=\2 \5 MiB/s (1.00 MB/s)
+         fsync: IOPS=\3"""
+
+
+@pytest.mark.parametrize("has_reports", [True, False])
+@pytest.mark.parametrize("has_blanks", [True, False])
+def test_totals_of_fileio_are_the_same_in_both_versions(tmp_path: Path, has_reports: bool, has_blanks: bool) -> None:
+    """1.1 has the rate and the bandwidth in one line; a program that writes times may take the blanks away."""
+    old = (SAMPLES / "sysbench_fileio.txt").read_text()
+    if not has_reports:
+        old = re.sub(r"(?m)^\[.*\n", "", old)
+    cells = []
+    for text in (old, FILEIO_TOTALS.sub(FILEIO_TOTALS_11, old)):
+        (tmp_path / "x.txt").write_text(text if has_blanks else re.sub(r"(?m)^ +", "", text))
+        cells.append(read_files([tmp_path / "x.txt"]))
+    then, now = cells
+    assert then == now
+    assert {"reads_per_s", "writes_per_s", "fsyncs_per_s", "read_mib_per_s", "written_mib_per_s"} <= set(now[0].totals)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 
 from flatwater.results.importers import FORMATS, Options, read_folder
 from flatwater.results.importers.clocks import ZONES_S, find_zone
+from flatwater.results.importers.samplers import sysstat_json
 from flatwater.results.importers.samplers.stamps import zone_offset_s
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sampled import at, iostat, sysbench
+from sampled import EPOCH, at, iostat, sysbench
 
 HOUR_S = 3600.0
 RUN = (100 * HOUR_S, 100 * HOUR_S + 60)
@@ -61,3 +63,14 @@ def test_a_zone_that_there_is_not_is_refused(text: str) -> None:
 @pytest.mark.parametrize(("text", "hours"), [("+14:00", 14), ("-12:00", -12), ("+5:45", 5.75), ("-0530", -5.5)])
 def test_a_zone_that_there_is(text: str, hours: float) -> None:
     assert zone_offset_s(text) == hours * HOUR_S
+
+
+@pytest.mark.parametrize(("utc", "clock"), [(1, "epoch"), (0, "local")])
+def test_the_times_of_sadf_are_its_own(tmp_path: Path, utc: int, clock: str) -> None:
+    load = {"cpu": "all", "user": 10.0, "nice": 0.0, "system": 4.0, "iowait": 6.0, "steal": 0.0, "idle": 80.0}
+    times = [{"date": at(600 * i, "%Y-%m-%d"), "time": at(600 * i, "%H:%M:%S"), "utc": utc} for i in range(9)]
+    reports = [{"timestamp": {**one, "interval": 600}, "cpu-load": [load]} for one in times]
+    host = {"nodename": "h", "statistics": reports}
+    (tmp_path / "sar.json").write_text(json.dumps({"sysstat": {"hosts": [host]}}))
+    recording = sysstat_json.read(tmp_path / "sar.json")
+    assert (recording.clock, recording.times) == (clock, [EPOCH + 600 * i for i in range(9)])

@@ -125,3 +125,13 @@ class TestOfTheProgram:
         once = once.replace('"epoch",', "") + "\n"
         recording = read(tmp_path, once + once)
         assert [sample.at_s for sample in recording.samples] == [float(second) for second in range(1, 41)]
+
+
+@pytest.mark.parametrize(("more", "is_sure"), [("", False), (",innodb_data_read", True)])
+def test_a_counter_that_may_be_of_a_restart_hides_a_stall(tmp_path: Path, more: str, is_sure: bool) -> None:
+    """With a counter of InnoDB that did not fall, it was FLUSH STATUS."""
+    rows = [f"{at(s)},{50 * (s if s < 30 else s - 30) + 5}" + f",{9 * s}" * bool(more) for s in range(61)]
+    (tmp_path / "c.csv").write_text("\n".join([f"timestamp,com_commit{more}", *rows]) + "\n")
+    (cell,) = read_folder([tmp_path], FORMATS, Options()).cells
+    (note,) = [one for one in cell.warnings if "counters went back in line 32" in one]
+    assert cell.hidden == ([] if is_sure else [f"c.csv: {note}"])

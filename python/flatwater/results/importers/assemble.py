@@ -13,6 +13,7 @@ from flatwater.results.importers.clocks import Timeline, find_zone, first_s, spa
 from flatwater.results.importers.hammerdb import NO_LENGTH, NO_SERIES
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals
 from flatwater.results.importers.samplers import Recording
+from flatwater.results.importers.samplers.hammerdb_counter import NAME as COUNTER
 from flatwater.results.importers.samplers.hosts import of_two_hosts
 from flatwater.results.importers.samplers.status import RestartNote
 from flatwater.results.importers.settling import done_in, settle, with_file
@@ -26,6 +27,9 @@ _RAMPUP_SHARE = 0.9
 _COUNTER_SHARE = 0.1
 #: Units of series that can make the line of a run, the best first.
 _UNITS = ("NOTPM", "NOPM", "tps", "tpm", "qps")
+#: HammerDB reads its counter every 10 s, unless told otherwise (tcset refreshrate). It may run on behind the test, but
+#: not so many times longer.
+_REFRESH_S, _LONGER = 10.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -106,9 +110,14 @@ def _line_of(recordings: Mapping[Path, Recording]) -> Path | None:
 
 def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Options) -> None:
     """Makes the samples of a recording the line of a run, without a ramp-up."""
-    scale = (options.every_s or 1.0) if recording.clock == "none" and not recording.interval_s else 1.0
+    scale = 1.0
+    if recording.clock == "none" and not recording.interval_s:
+        scale = options.every_s or _step_s(cell, recording)
+        if not options.every_s:
+            told = f"its lines have no times: taken to be {scale:g} s apart (--every tells another interval)"
+            cell.warnings.append(f"{path.name}: {told}")
     zone_s = (options.zone_s or 0.0) if recording.clock == "local" else 0.0
-    samples = [replace(one, at_s=one.at_s * scale - zone_s) for one in recording.samples]
+    samples = [replace(one, at_s=one.at_s - zone_s) for one in recording.spaced(recording.samples, scale)]
     usual = usual_interval([one.at_s for one in samples]) or 1.0
     began = samples[0].at_s - usual
     length_s = cell.totals_only.length_s if cell.totals_only is not None else 0.0
@@ -124,7 +133,7 @@ def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Op
         at_s = sample.at_s - began
         start_s = last if at_s - last <= GAP_TIMES * usual else at_s - usual
         if sample.length_s is not None:
-            start_s = max(0.0, at_s - sample.length_s * scale)
+            start_s = max(0.0, at_s - sample.length_s)
         last = at_s
         interval = Interval(start_s, at_s, sample.metrics, sample.line)
         if at_s <= ramp_s + usual / 2 or at_s > end_s + usual / 2:
@@ -145,6 +154,15 @@ def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Op
         cell.began = began, recording.clock == "epoch"
     cell.operations = round(sum(done_in(one, cell.unit) for one in cell.intervals))
     settle(cell, path.name)
+
+
+def _step_s(cell: ImportedCell, recording: Recording) -> float:
+    """The interval of a recording that has no times: HammerDB's own, or what its run has room for."""
+    whole_s = cell.totals_only.length_s + cell.rampup_s if cell.totals_only is not None else 0.0
+    count = len(recording.samples)
+    if recording.tool != COUNTER or not whole_s:
+        return 1.0
+    return _REFRESH_S if count * _REFRESH_S <= _LONGER * whole_s else max(1.0, whole_s // count)
 
 
 def _total_of(totals: Totals, unit: str) -> float | None:

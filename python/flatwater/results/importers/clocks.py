@@ -71,7 +71,8 @@ class Timeline:
         elif self.began is not None:
             shift = self.began + (self.zone_s if recording.clock == "local" else 0.0)
             assumed = self.zone_text if recording.clock == "local" else ""
-        times = [sample.at_s * scale - shift for sample in samples]
+        samples = recording.spaced(samples, scale)
+        times = [sample.at_s - shift for sample in samples]
         usual = usual_interval(times) or (recording.interval_s or 1.0) * scale
         found = []
         for number, (at_s, sample) in enumerate(zip(times, samples, strict=True)):

@@ -172,20 +172,24 @@ def _line_of(cell: ImportedCell, job: Job, logs: list[Path]) -> ImportedCell | N
 
 def _logs_of(path: Path, output: Output, job: Job) -> list[Path]:
     """The logs beside a JSON file that one of its jobs wrote: IOPS, or else bandwidth."""
-    options = {**output.options, **job.options}
     for kind in ("iops", "bw"):
-        prefix = Path(str(options.get(f"write_{kind}_log", "")).strip() or ".").name
+        prefix = _prefix(output, job, kind)
         if not prefix:
             continue
         logs = _logs_named(path, prefix, kind)
         runs = output.runs()
-        shared = [one for one in runs if {**output.options, **one.options}.get(f"write_{kind}_log", "") == prefix]
+        shared = [one for one in runs if _prefix(output, one, kind) == prefix]
         if len(shared) <= 1:
             return logs
         # If several jobs have one prefix, fio numbers the logs in the order of the jobs.
         if len(logs) == len(runs):
             return [one for one in logs if _number(one) == runs.index(job) + 1]
     return []
+
+
+def _prefix(output: Output, job: Job, kind: str) -> str:
+    """The name that a job's logs of a kind begin with, without their folder; empty if it wrote none."""
+    return Path(str({**output.options, **job.options}.get(f"write_{kind}_log", "")).strip() or ".").name
 
 
 def _reject_added(path: Path, output: Output, cells: list[ImportedCell]) -> None:

@@ -17,7 +17,7 @@ from flatwater.printing import counted
 from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.figures import damaged_figure, plain
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines
-from flatwater.results.importers.samplers.line_stamps import unstamped
+from flatwater.results.importers.samplers.line_stamps import LineStamp, unstamped
 from flatwater.results.importers.sysbench_options import HEADING, NUMBER, TOTALS, block_bytes, settings, threads_of
 from flatwater.results.importers.sysbench_run import UNKNOWN, Run, place
 from flatwater.results.importers.sysbench_totals import join_checkpoints, latency_of, of_whole, total_rate, whole_run
@@ -88,13 +88,12 @@ def _read_file(path: Path) -> list[ImportedCell]:
         elif csv := CSV.fullmatch(line.strip()):
             if not runs:
                 runs.append(_headless(number, early, is_csv=True))
+            _take_start(runs[-1], stamp, float(csv[1]))
             _csv_line(number, runs[-1], csv)
         elif report := REPORT.match(line):
             if not runs:
                 runs.append(_headless(number, early, is_csv=False))
-            if stamp is not None and stamp.at_s is not None and runs[-1].began is None:
-                runs[-1].began = stamp.at_s - float(report[1]), stamp.has_zone
-                runs[-1].has_year = stamp.has_year
+            _take_start(runs[-1], stamp, float(report[1]))
             _report_line(number, runs[-1], float(report[1]), report[2])
         elif not runs:
             early += [(number, line)] if REPORT_BEGINS.match(line) or CSV_BEGINS.match(line) else []
@@ -105,6 +104,12 @@ def _read_file(path: Path) -> list[ImportedCell]:
     if not runs:
         raise UserError("not sysbench's output", where=f"{path}:1", hint="keep what `sysbench ... run` prints")
     return _cells(path, runs)
+
+
+def _take_start(run: Run, stamp: LineStamp | None, end_s: float) -> None:
+    """Takes the start of a run from the time before its first report, of which `end_s` is the end."""
+    if stamp is not None and stamp.at_s is not None and run.began is None:
+        run.began, run.has_year = (stamp.at_s - end_s, stamp.has_zone), stamp.has_year
 
 
 def _cells(path: Path, runs: list[Run]) -> list[ImportedCell]:
@@ -150,9 +155,10 @@ def _other_line(number: int, run: Run, line: str) -> None:
             return
     # They are as the reports are: with decimal commas, or thousands that are apart.
     line = plain(line)[0] if line[:1].isspace() or line[-1:].isdigit() else line
-    for name, pattern in TOTALS.items():
+    for names, pattern in TOTALS.items():
         if match := pattern.match(line):
-            run.add_total(name, float(match[1]))
+            for name, value in zip(names, match.groups(), strict=True):
+                run.add_total(name, float(value))
             return
     if RUNNING.match(line):
         run.running = True

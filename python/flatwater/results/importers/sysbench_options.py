@@ -12,23 +12,27 @@ Heading = Mapping[str, re.Match[str]]
 
 #: Bounded, because a damaged file may contain a number of any length.
 NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
-#: Name of the total -> pattern. sysbench indents these lines; a program that writes times may take the blanks away.
+#: Names of the totals of a line -> its pattern, with a group for each. sysbench indents these lines; a program that
+#: writes times may take the blanks away.
 TOTALS = {
-    "reads_per_s": re.compile(rf"\s*reads/s:\s+{NUMBER}\s*$"),
-    "writes_per_s": re.compile(rf"\s*writes/s:\s+{NUMBER}\s*$"),
-    "fsyncs_per_s": re.compile(rf"\s*fsyncs/s:\s+{NUMBER}\s*$"),
-    "read_mib_per_s": re.compile(rf"\s*read, MiB/s:\s+{NUMBER}\s*$"),
-    "written_mib_per_s": re.compile(rf"\s*written, MiB/s:\s+{NUMBER}\s*$"),
-    "requests_per_s": re.compile(rf"\s*{NUMBER} Requests/sec executed"),
-    "transactions_per_s": re.compile(rf"\s*transactions:\s+\d+\s+\({NUMBER} per sec"),
-    "errors": re.compile(r"\s*ignored errors:\s+(\d{1,15})"),
-    "events": re.compile(r"\s*total number of events:\s+(\d{1,15})\s*$"),
-    "events_per_s": re.compile(rf"\s*(?:events per second|events/s \(eps\)):\s+{NUMBER}\s*$"),
-    "total_time_s": re.compile(rf"\s*(?:total time|time elapsed):\s+{NUMBER}s"),
-    "latency_avg_ms": re.compile(rf"\s*avg:\s+{NUMBER}(?:ms)?\s*$"),
-    "latency_max_ms": re.compile(rf"\s*max:\s+{NUMBER}(?:ms)?\s*$"),
-    "latency_p95_ms": re.compile(rf"\s*(?:approx\.\s+95 percentile|95th percentile):\s+{NUMBER}(?:ms)?\s*$"),
-    "latency_p99_ms": re.compile(rf"\s*(?:approx\.\s+99 percentile|99th percentile):\s+{NUMBER}(?:ms)?\s*$"),
+    ("reads_per_s",): re.compile(rf"\s*reads/s:\s+{NUMBER}\s*$"),
+    ("writes_per_s",): re.compile(rf"\s*writes/s:\s+{NUMBER}\s*$"),
+    ("fsyncs_per_s",): re.compile(rf"\s*(?:fsyncs/s:\s+|fsync:\s+IOPS=){NUMBER}\s*$"),
+    ("read_mib_per_s",): re.compile(rf"\s*read, MiB/s:\s+{NUMBER}\s*$"),
+    ("written_mib_per_s",): re.compile(rf"\s*written, MiB/s:\s+{NUMBER}\s*$"),
+    # fileio of version 1.1 has two of them in a line.
+    ("reads_per_s", "read_mib_per_s"): re.compile(rf"\s*read:\s+IOPS={NUMBER} {NUMBER} MiB/s"),
+    ("writes_per_s", "written_mib_per_s"): re.compile(rf"\s*write:\s+IOPS={NUMBER} {NUMBER} MiB/s"),
+    ("requests_per_s",): re.compile(rf"\s*{NUMBER} Requests/sec executed"),
+    ("transactions_per_s",): re.compile(rf"\s*transactions:\s+\d+\s+\({NUMBER} per sec"),
+    ("errors",): re.compile(r"\s*ignored errors:\s+(\d{1,15})"),
+    ("events",): re.compile(r"\s*total number of events:\s+(\d{1,15})\s*$"),
+    ("events_per_s",): re.compile(rf"\s*(?:events per second|events/s \(eps\)):\s+{NUMBER}\s*$"),
+    ("total_time_s",): re.compile(rf"\s*(?:total time|time elapsed):\s+{NUMBER}s"),
+    ("latency_avg_ms",): re.compile(rf"\s*avg:\s+{NUMBER}(?:ms)?\s*$"),
+    ("latency_max_ms",): re.compile(rf"\s*max:\s+{NUMBER}(?:ms)?\s*$"),
+    ("latency_p95_ms",): re.compile(rf"\s*(?:approx\.\s+95 percentile|95th percentile):\s+{NUMBER}(?:ms)?\s*$"),
+    ("latency_p99_ms",): re.compile(rf"\s*(?:approx\.\s+99 percentile|99th percentile):\s+{NUMBER}(?:ms)?\s*$"),
 }  # fmt: skip
 HEADING = {
     "threads": re.compile(r"Number of threads: (\d{1,9})"),

@@ -17,6 +17,7 @@ from flatwater.results.importers.samplers.sampler import (
     summed,
 )
 from flatwater.results.importers.samplers.stamps import DayClock, read_date, read_time
+from flatwater.results.importers.spans import usual_interval
 
 NAME = "mpstat"
 #: Columns -> the metric; several of one metric are added. The kernel counts guests in user time already.
@@ -95,8 +96,8 @@ def _read(path: Path, day_first: bool) -> Recording:
     return Recording(
         NAME,
         "local" if dated else "none",
-        _from_zero(samples, dated),
-        None,
+        samples if dated else _from_zero(samples),
+        None if dated else _usual_s(samples),
         notes=notes,
         unknown=sorted(unknown),
         host=host.name,
@@ -104,10 +105,14 @@ def _read(path: Path, day_first: bool) -> Recording:
     )
 
 
-def _from_zero(samples: list[Sample], dated: bool) -> list[Sample]:
-    """Without a date, the seconds since the first sample."""
-    first_s = 0.0 if dated else samples[0].at_s
-    return [replace(sample, at_s=sample.at_s - first_s) for sample in samples]
+def _usual_s(samples: list[Sample]) -> float:
+    return usual_interval([sample.at_s for sample in samples]) or 1.0
+
+
+def _from_zero(samples: list[Sample]) -> list[Sample]:
+    """Without a date, the seconds since the first interval began."""
+    begin_s = samples[0].at_s - _usual_s(samples)
+    return [replace(sample, at_s=sample.at_s - begin_s) for sample in samples]
 
 
 def cpu_metrics(values: dict[str, float]) -> dict[str, float]:

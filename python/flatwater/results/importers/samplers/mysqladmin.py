@@ -13,7 +13,17 @@ from statistics import median
 
 from flatwater.errors import UserError
 from flatwater.results.importers.samplers.sampler import Broken, Recording, clean_lines
-from flatwater.results.importers.samplers.status import KNOWN, RATES, Reading, evened_readings, status_samples
+from flatwater.results.importers.samplers.status import (
+    ABSOLUTE,
+    COMMITS,
+    COUNTS,
+    KNOWN,
+    RATES,
+    STATEMENTS,
+    Reading,
+    evened_readings,
+    status_samples,
+)
 from flatwater.results.importers.spans import damage_note, damaged, usual_interval
 
 NAME = "mysqladmin"
@@ -23,6 +33,8 @@ _ROW = re.compile(r"\|\s*([A-Za-z_0-9]{1,80})\s*\|([^|]*)\|?")
 
 #: Intervals of one run differ by no more than this share, or by a second.
 _UNEVEN = 0.1
+#: Of differences, half are lower than the one before; of counters, only those behind a restart.
+_FALLS = 0.25
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -73,8 +85,9 @@ def read(path: Path) -> Recording:
     readings = _timed(tables, [table.line for table in found], notes)
     samples, unit = status_samples(readings, notes)
     times = [reading.at_s for reading in readings]
-    interval_s = usual_interval(times) if "uptime" in tables[0] else None
-    return Recording(NAME, "none", samples, interval_s, unit=unit, notes=notes)
+    if all("uptime" in table for table in tables):
+        return Recording(NAME, "none", samples, usual_interval(times), unit=unit, notes=notes)
+    return Recording(NAME, "none", samples, unit=unit, notes=notes, counts=COUNTS)
 
 
 def _with_uptime(found: list[_Table], notes: list[str]) -> list[_Table]:
@@ -129,6 +142,8 @@ def _is_relative(tables: list[dict[str, float]]) -> bool:
     After a restart, Uptime is small, too, but then it grows with each reading.
     """
     uptimes = [table["uptime"] for table in tables if "uptime" in table]
+    if not uptimes:
+        return _fall_again(tables)
     if len(uptimes) < max(2, len(tables)) or uptimes[1] >= uptimes[0]:
         return False
     later = uptimes[1:]
@@ -138,18 +153,32 @@ def _is_relative(tables: list[dict[str, float]]) -> bool:
     return sum(abs(uptime - usual) <= max(1.0, usual * _UNEVEN) for uptime in later) * 2 > len(later)
 
 
+def _fall_again(tables: list[dict[str, float]]) -> bool:
+    """Whether a counter is lower in the second table, and then does not grow: it tells differences where Uptime cannot.
+
+    A server that was restarted counts on: each reading is a statement itself.
+    """
+    name = next((one for one in (STATEMENTS, "queries", *COMMITS) if all(one in table for table in tables)), None)
+    if name is None or len(tables) < 3 or tables[1][name] >= tables[0][name]:
+        return False
+    pairs = list(pairwise(table[name] for table in tables[1:]))
+    return sum(now <= then for then, now in pairs) > _FALLS * len(pairs)
+
+
 def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
     """Absolute readings from differences. Gauges are differences, too, so their sums are the gauges again.
 
     Where a second run was appended, its first table is absolute again: its Uptime is longer than all before together.
+    Behind a difference that is missing, a gauge is not known until then; of a counter, the differences are enough.
     """
     found = [dict(tables[0])]
     for table in tables[1:]:
         last = found[-1]
-        if table["uptime"] > last["uptime"]:
+        if table["uptime"] > last["uptime"] if "uptime" in table else _is_absolute(table, tables[0]):
             found.append(dict(table))
         else:
-            found.append({name: last.get(name, 0.0) + value for name, value in table.items()})
+            known = {name: value for name, value in table.items() if name in last or name not in ABSOLUTE}
+            found.append({name: last.get(name, 0.0) + value for name, value in known.items()})
     return found
 
 

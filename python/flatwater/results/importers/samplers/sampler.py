@@ -60,12 +60,28 @@ class Recording:
     host: str = ""
     #: Columns or counters that are not taken.
     unknown: list[str] = field(default_factory=list)
+    #: Metrics that are counts of an interval of unknown length; once that is known, they are rates.
+    counts: frozenset[str] = frozenset()
 
     @property
     def times(self) -> list[float]:
         """The ends of all intervals, in order."""
         found = {sample.at_s for one in (self.samples, *self.devices.values()) for sample in one}
         return sorted(found)
+
+    def spaced(self, samples: Sequence[Sample], step_s: float) -> list[Sample]:
+        """Samples of it with `step_s` seconds between those that have numbers for times."""
+        return [
+            replace(
+                sample,
+                at_s=sample.at_s * step_s,
+                length_s=None if sample.length_s is None else sample.length_s * step_s,
+                metrics={
+                    name: value / (step_s if name in self.counts else 1.0) for name, value in sample.metrics.items()
+                },
+            )
+            for sample in samples
+        ]
 
 
 class Sampler(Protocol):

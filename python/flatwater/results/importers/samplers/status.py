@@ -52,7 +52,11 @@ COMMITS, STATEMENTS = ("com_commit",), "questions"
 #: LSNs, whose distance is the checkpoint age of servers without Innodb_checkpoint_age.
 _LSN = ("innodb_lsn_current", "innodb_redo_log_current_lsn")
 _CHECKPOINT = ("innodb_lsn_last_checkpoint", "innodb_redo_log_checkpoint_lsn")
+#: Of which the value itself is read, and not how fast it grows.
+ABSOLUTE = frozenset({*GAUGES, *_LSN, *_CHECKPOINT})
 KNOWN = frozenset({*RATES, *GAUGES, *COMMITS, STATEMENTS, *_LSN, *_CHECKPOINT, "uptime"})
+#: What is counted from one reading to the next.
+COUNTS = frozenset({*(f"database.{name}" for name in RATES.values()), "workload.throughput", "workload.ops_per_s"})
 
 
 class Reading(NamedTuple):
@@ -96,6 +100,7 @@ def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[
     samples = []
     restarts: list[int] = []
     fell: list[int] = []
+    unsure = False
     before: Reading | None = None
     for number, now in enumerate(readings, 1):
         at_s, figures, line = now
@@ -108,6 +113,7 @@ def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[
                 metrics |= _rates(before, now, unit)
                 if _went_back(before.figures, figures):
                     fell.append(line)
+                    unsure = unsure or not _tells_restarts(before.figures, figures)
             samples.append(Sample(at_s, metrics, line, at_s - before.at_s))
         before = now
     if restarts:
@@ -115,9 +121,8 @@ def status_samples(readings: Sequence[Reading], notes: list[str]) -> tuple[list[
         notes.append(RestartNote(f"the server was restarted{times} before reading {restarts[0]}: no rates there"))
     if fell:
         times = f" {len(fell)} times, first" if len(fell) > 1 else ""
-        notes.append(
-            f"counters went back{times} in line {fell[0]} (a restart, or FLUSH STATUS): no rates of them there"
-        )
+        told = f"counters went back{times} in line {fell[0]} (a restart, or FLUSH STATUS): no rates of them there"
+        notes.append(RestartNote(told) if unsure else told)
     return samples, unit
 
 
@@ -134,6 +139,12 @@ def _restarted(before: Mapping[str, float], now: Mapping[str, float]) -> bool:
     if "uptime" in before and "uptime" in now:
         return now["uptime"] < before["uptime"]
     return any(name in before and name in now and now[name] < before[name] for name in RATES if name[:7] == "innodb_")
+
+
+def _tells_restarts(before: Mapping[str, float], now: Mapping[str, float]) -> bool:
+    """Whether two readings have a counter that only a restart resets. Without one, nothing tells FLUSH STATUS apart."""
+    names = ("uptime", *(name for name in RATES if name[:7] == "innodb_"))
+    return any(name in before and name in now for name in names)
 
 
 def _rates(before: Reading, now: Reading, unit: str) -> dict[str, float]:

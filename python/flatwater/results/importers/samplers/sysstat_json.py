@@ -1,4 +1,7 @@
-"""The JSON of iostat and mpstat (`-o JSON`), whole or cut off: each report is read by itself."""
+"""The JSON of iostat and mpstat (`-o JSON`), whole or cut off: each report is read by itself.
+
+Of that of `sadf -j`, the processors are read.
+"""
 
 from __future__ import annotations
 
@@ -107,6 +110,10 @@ def _reports(text: str, notes: list[str], host: OneHost) -> Iterator[tuple[bool,
 
 
 def _moment(stamp: JsonValue, clock: DayClock, day_first: bool) -> tuple[float, Clock] | None:
+    if isinstance(stamp, dict):
+        # sadf -j: {"date": "2026-03-13", "time": "23:59:30", "utc": 1, "interval": 600}
+        found = read_stamp(f"{stamp.get('date')} {stamp.get('time')}", day_first)
+        return (found[0], "epoch" if stamp.get("utc") else "local") if found is not None else None
     if not isinstance(stamp, str):
         return None
     if (found := read_stamp(stamp, day_first)) is not None:
