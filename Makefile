@@ -1,5 +1,5 @@
 # make demo   two short experiments, on this machine's storage and on a MariaDB, and their reports
-# make test   every test that takes less than a few minutes
+# make test   every test but the slow ones
 # make check  formatting, lints and types
 # make fuzz   what reads bytes of others, with inputs nobody thought of, for a minute
 # make advisories  known vulnerabilities of what is depended on, where their data can be had
@@ -34,6 +34,9 @@ WORKERS ?= -n 4 --dist loadfile
 # How long `make fuzz` tries all targets side by side, and from which seed (none: another each time).
 FUZZ_S ?= 60
 FUZZ_SEED ?=
+
+# Every test, and every program that one starts, would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test test-slow test-servers check fuzz advisories bench lock clean build-tools test-tools
 

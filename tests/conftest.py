@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -25,6 +26,24 @@ settings.load_profile("flatwater")
 MakeTmpfs = Callable[[int], Path]
 MakeDevice = Callable[..., Path]
 Mount = Callable[..., Path]
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the cases of `slow_cases` as slow. Errors: a case that there is not, if all of the test were collected."""
+    unknown: dict[str, set[str]] = {}
+    counts: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("slow_cases")
+        if mark is not None and isinstance(item, pytest.Function):
+            test = item.nodeid.partition("[")[0]
+            counts[test] += 1
+            unknown.setdefault(test, set(mark.args)).discard(item.callspec.id)
+            if item.callspec.id in mark.args:
+                item.add_marker("slow")
+    for test, cases in unknown.items():
+        if cases and counts[test] > 1:
+            raise pytest.UsageError(f"{test} has no case {sorted(cases)[0]!r}, which slow_cases names")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -46,7 +46,6 @@ VERBS = {
 }
 #: The first call that is neither `main` nor the making of its handler.
 FIRST = 3
-MOMENTS = 12
 
 
 def _start(verb: str, at: int, number: int = signal.SIGINT, times: int = 1) -> subprocess.CompletedProcess[str]:
@@ -54,14 +53,15 @@ def _start(verb: str, at: int, number: int = signal.SIGINT, times: int = 1) -> s
     return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
 
+@pytest.mark.parametrize("moments_count", [2, pytest.param(24, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("verb", VERBS)
-def test_ctrl_c_at_any_moment_is_one_line(verb: str) -> None:
+def test_ctrl_c_at_any_moment_is_one_line(verb: str, moments_count: int) -> None:
     calls = int(_start(verb, 0).stdout.split()[-1])
     assert calls > 10_000, "the program did little"
     seed = random.randrange(2**32)
     moments = random.Random(seed)
     assert (_start(verb, FIRST).returncode, _start(verb, FIRST).stderr) == (130, "error: interrupted\n")
-    for at in [100, *(moments.randrange(FIRST, calls) for _ in range(MOMENTS))]:
+    for at in [100, *(moments.randrange(FIRST, calls) for _ in range(moments_count))]:
         number, times = moments.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)), moments.choice((1, 2))
         ran = _start(verb, at, number, times)
         told = f"call {at} of {calls}, {times} times {number!r} (seed {seed}): {ran.returncode} {ran.stderr[-2000:]}"

@@ -37,12 +37,13 @@ def need(*programs: str) -> None:
 @pytest.mark.parametrize(
     ("only", "row", "programs"),
     [
-        (
+        pytest.param(
             "point_select, TCP, busy",
             "| OLTP point_select, queries/s | TCP, busy neighbours | flatwater |",
             ("sysbench",),
+            marks=pytest.mark.slow,
         ),
-        ("many connections", "| held | yes |", ()),
+        pytest.param("many connections", "| held | yes |", (), marks=pytest.mark.slow),
         ("strip", "| OLTP read_write |", ()),
         pytest.param("load", "| rows a second |", ("tpcc_load", "tpcc_start"), marks=pytest.mark.slow),
         pytest.param(

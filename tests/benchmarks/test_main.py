@@ -22,8 +22,8 @@ def bench(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("only", "row"),
     [
-        ("random write, depth 32", "| io_uring, random write, depth 32 | fio |"),
-        ("random read, 8 threads", "| psync, random read, 8 threads | sysbench |"),
+        pytest.param("random write, depth 32", "| io_uring, random write, depth 32 | fio |", marks=pytest.mark.slow),
+        pytest.param("random read, 8 threads", "| psync, random read, 8 threads | sysbench |", marks=pytest.mark.slow),
         ("recording, psync, 1 thread", "| 16 KiB random read, psync, 1 thread, from the page cache |"),
         ("report", "| memory |"),
     ],

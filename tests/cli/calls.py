@@ -5,8 +5,11 @@ As a program it reads a call a line, as JSON, and writes what became of it.
 
 from __future__ import annotations
 
+import gc
+import importlib
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 import tempfile
@@ -56,9 +59,16 @@ class Caller:
 
 
 def _serve() -> None:
+    import flatwater
     from flatwater import cli
 
     cli.make_app()
+    # What a verb imports is imported once, and not in each child.
+    for module in pkgutil.walk_packages(flatwater.__path__, "flatwater."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin:
         call = json.loads(line)
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:

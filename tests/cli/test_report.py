@@ -124,7 +124,7 @@ def test_every_option_that_writes_is_tried() -> None:
 
 # A picture needs a browser, and every option goes the same way.
 @pytest.mark.parametrize(
-    "option", [pytest.param(one, marks=pytest.mark.slow if one == "--svg" else ()) for one in WRITES]
+    "option", [pytest.param(one, marks=pytest.mark.slow if one in ("--svg", "--png") else ()) for one in WRITES]
 )
 def test_what_somebody_else_wrote_is_not_replaced(result: Path, tmp_path: Path, option: str) -> None:
     place, own = tmp_path / "place", tmp_path / "own.html"

@@ -47,12 +47,14 @@ def test_as_json_best_first(run: str) -> None:
     assert {one["name"] for one in found["fit"]["compared"]} >= {"pages read", "pages written", "redo"}
 
 
+@pytest.mark.slow
 def test_commas_and_together_make_one_change(run: str) -> None:
     commas = json.loads(told(run, "--set", f"{POOL},database.cores=1", "--json"))
     together = json.loads(told(run, "--set", POOL, "--set", "database.cores=1", "--together", "--json"))
     assert commas["changes"] == together["changes"] and len(commas["changes"]) == 1
 
 
+@pytest.mark.slow
 def test_a_setting_that_only_mariadbs_model_has_is_predicted_of_a_mariadb(run: str) -> None:
     (change,) = json.loads(told(run, "--set", "database.settings.innodb_purge_threads=1", "--json"))["changes"]
     assert change["low"] <= change["ratio"] <= change["high"]

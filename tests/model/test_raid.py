@@ -115,6 +115,7 @@ def test_raid10_reads_and_loses_a_pair() -> None:
     assert not any(time_s < 30 for time_s, text in run.incidents if "lost" in text)
 
 
+@pytest.mark.slow
 def test_ssds_of_one_age_wear_out_together() -> None:
     device = array("raid10-8", device="intel-x25-m", level=5, members=4, capacity="479GB")
     spec = spec_of(device, scale=0.005, life_used=0.82)

@@ -310,6 +310,7 @@ def test_a_run_that_fails_raises(tmp_path: Path) -> None:
         fw.run(tmp_path / "x.toml", out=tmp_path / "a")
 
 
+@pytest.mark.slow
 def test_what_if_is_that_of_json(tmp_path: Path) -> None:
     tpcc = recorded.recorded(tmp_path / "run")
     found = fw.what_if(tpcc, {"database.cores": 1})

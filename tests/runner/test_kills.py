@@ -160,6 +160,7 @@ def subject(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Subject]:
     assert not [path for path in servers.sockets.rglob("*") if not path.is_dir()], f"seed {SEED}"
 
 
+@pytest.mark.slow_cases("tpcc")
 def test_killed_in_each_phase(subject: Subject, chance: random.Random) -> None:
     """One cell, killed in each of its phases in turn: each run goes on with what the one before left."""
     measure = PHASES.index("measure") + 1

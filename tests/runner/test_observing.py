@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPConnection
 
+import pytest
 from lab import Lab
 from observelab import events, intervals, observe, observe_replica, seen, start, stop_applier, told_of_applier
 from waiting import PATIENCE_S
@@ -59,6 +60,7 @@ def test_ctrl_c_ends_it_and_keeps_what_was_seen(lab: Lab, server: WatchedServer)
     assert ran.result.manifest.status == "complete"
 
 
+@pytest.mark.slow
 def test_it_is_watched_and_asked_for_its_metrics(lab: Lab, server: WatchedServer) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -79,6 +81,7 @@ def test_it_is_watched_and_asked_for_its_metrics(lab: Lab, server: WatchedServer
     assert watching.wait().code == 0
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_and_is_started_again(lab: Lab, server: WatchedServer) -> None:
     running = start(lab, server.url())
     seen(running, lambda lines: intervals(lines) >= 2)
@@ -105,6 +108,7 @@ def test_a_frozen_server(lab: Lab, server: WatchedServer) -> None:
     assert ran.code == 0 and "statements meanwhile" in told and "started anew" not in told
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_the_server_is_frozen(lab: Lab, server: WatchedServer) -> None:
     running = start(lab, server.url())
     seen(running, lambda lines: intervals(lines) >= 2)
@@ -114,6 +118,7 @@ def test_ctrl_c_while_the_server_is_frozen(lab: Lab, server: WatchedServer) -> N
     assert ran.code == 0 and ran.at_once and ran.summary.status == "complete"
 
 
+@pytest.mark.slow
 def test_no_connection_is_left_for_the_observer(lab: Lab, make_server: MakeServer) -> None:
     server = make_server("--max-connections=10")
     running = start(lab, server.url("nobody"))
@@ -144,6 +149,7 @@ def test_an_account_without_privileges(lab: Lab, server: WatchedServer) -> None:
     assert "GRANT PROCESS" in ran.stderr
 
 
+@pytest.mark.slow
 def test_counters_that_are_off_are_told(lab: Lab, server: WatchedServer) -> None:
     ran = observe(lab, server.url())
     (gap,) = [gap for gap in ran.summary.gaps if gap.what == "why pages were flushed"]
@@ -154,12 +160,14 @@ def test_counters_that_are_off_are_told(lab: Lab, server: WatchedServer) -> None
     assert ("database", "pages_flushed_sync_per_s") in ran.recorded.metrics()
 
 
+@pytest.mark.slow
 def test_statements_are_counted_where_clients_commit_nothing(lab: Lab, make_server: MakeServer) -> None:
     ran = observe(lab, make_server().url(), "--json")
     # Nobody is there: not even the observer's own questions count.
     assert ran.cell["unit"] == "qps" and ran.cell["operations"] == 0
 
 
+@pytest.mark.slow
 def test_advice_on_a_url(lab: Lab, server: WatchedServer) -> None:
     out = lab.folder / "advised"
     before = server.variables()
@@ -174,6 +182,7 @@ def test_advice_on_a_url(lab: Lab, server: WatchedServer) -> None:
     assert told["not_judged"] == []
 
 
+@pytest.mark.slow
 def test_a_tune_up_ended_early(lab: Lab, server: WatchedServer) -> None:
     out = lab.folder / "tuned"
     running = lab.start(server.url(), "--out", out, verb="tune-up", out=out)
@@ -190,6 +199,7 @@ def test_advice_is_not_tried_on_a_server_that_is_observed(lab: Lab, server: Watc
     assert again.code == 0 and "Nothing to change" in again.stdout
 
 
+@pytest.mark.slow
 def test_a_replica_whose_applier_stops(lab: Lab, make_server: MakeServer) -> None:
     source = make_server("--log-bin=b", "--server-id=1")
     replica = make_server("--server-id=2")
@@ -198,6 +208,7 @@ def test_a_replica_whose_applier_stops(lab: Lab, make_server: MakeServer) -> Non
     assert "Duplicate entry" in told_of_applier(running.send(signal.SIGINT))
 
 
+@pytest.mark.slow
 def test_replication_that_may_not_be_seen_is_told(lab: Lab, server: WatchedServer) -> None:
     ran = observe(lab, server.url("nobody"))
     assert "SLAVE MONITOR" in next(gap.remedy for gap in ran.summary.gaps if gap.what.startswith("replication"))
@@ -206,6 +217,7 @@ def test_replication_that_may_not_be_seen_is_told(lab: Lab, server: WatchedServe
     assert not [gap for gap in ran.summary.gaps if gap.what.startswith("replication")]
 
 
+@pytest.mark.slow
 def test_the_statements_that_take_the_time(lab: Lab, make_server: MakeServer) -> None:
     server = make_server("--performance-schema=ON")
     server.work()
@@ -223,6 +235,7 @@ def test_the_statements_that_take_the_time(lab: Lab, make_server: MakeServer) ->
     assert "GRANT SELECT ON performance_schema" in gap.remedy and ran.summary.statements == []
 
 
+@pytest.mark.slow
 def test_without_performance_schema(lab: Lab, server: WatchedServer) -> None:
     ran = observe(lab, server.url())
     (gap,) = [gap for gap in ran.summary.gaps if "workload.statements" in gap.figures]

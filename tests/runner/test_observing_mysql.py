@@ -37,6 +37,7 @@ def make_mysql(mysql: Binary, mysql_data: Path) -> Iterator[Callable[..., Watche
         yield make
 
 
+@pytest.mark.slow
 def test_a_mysql_at_work(lab: Lab, make_mysql: Callable[..., WatchedServer]) -> None:
     server = make_mysql()
     server.work()
@@ -54,6 +55,7 @@ def test_a_mysql_at_work(lab: Lab, make_mysql: Callable[..., WatchedServer]) -> 
     assert ("workload", "observer_server_cpu_pct") in told
 
 
+@pytest.mark.slow
 def test_a_mysql_that_dies(lab: Lab, make_mysql: Callable[..., WatchedServer]) -> None:
     server = make_mysql()
     server.work()
@@ -67,6 +69,7 @@ def test_a_mysql_that_dies(lab: Lab, make_mysql: Callable[..., WatchedServer]) -
     assert ran.code == 0 and ran.summary.status == "complete", ran.stderr
 
 
+@pytest.mark.slow
 def test_replication_of_a_pair_breaks(lab: Lab, make_mysql: Callable[..., WatchedServer]) -> None:
     common = ("--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=b", "--loose-log-slave-updates=ON")
     source = make_mysql("--server-id=1", *common)

@@ -44,6 +44,7 @@ def silent(lines: list[dict[str, Any]]) -> int:
     return sum("metrics" in line and "database.threads_connected" not in line["metrics"] for line in lines)
 
 
+@pytest.mark.slow
 def test_a_network_that_is_lost_and_comes_back(lab: Lab, far: WatchedServer, network: Network) -> None:
     running = start(lab, far.tcp_url())
     seen(running, lambda lines: intervals(lines) >= 3)

@@ -46,6 +46,7 @@ def test_every_experiment_of_the_library_can_give_a_verdict(entry: LibraryEntry)
     assert find_shortfall(load(entry.path)) is None
 
 
+@pytest.mark.slow_cases("2.0-checkpoint-waves-2020", "1.8-checkpoint-waves-2020")
 @pytest.mark.parametrize("entry", COMPUTED, ids=lambda entry: entry.name)
 @pytest.mark.parametrize("duration_s", [2.0, 1.8])
 def test_running_it_short_agrees(tmp_path: Path, entry: LibraryEntry, duration_s: float) -> None:

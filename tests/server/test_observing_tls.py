@@ -94,6 +94,7 @@ def until_fault(server: TlsServer, running: Running, text: str) -> None:
     seen(running, told)
 
 
+@pytest.mark.slow_cases("PREFERRED", "REQUIRED")
 @pytest.mark.parametrize("mode", ["PREFERRED", "REQUIRED", "verified"])
 def test_a_server_is_observed_over_tls(lab: Lab, server: TlsServer, mode: str) -> None:
     before = variables(server)
@@ -135,6 +136,7 @@ def test_a_certificate_that_has_expired_before(lab: Lab, server: TlsServer, old:
     assert observe(lab, url_of(server, "ssl-mode=REQUIRED")).code == 0
 
 
+@pytest.mark.slow
 def test_a_certificate_that_expires_while_it_is_observed(lab: Lab, server: TlsServer, good: Pair, old: Pair) -> None:
     running = start(lab, url_of(server, verified(server)))
     seen(running, lambda lines: intervals(lines) >= 2)
@@ -149,6 +151,7 @@ def test_a_certificate_that_expires_while_it_is_observed(lab: Lab, server: TlsSe
     assert "or ssl-mode=REQUIRED in the URL" in ran.summary.events[0].text
 
 
+@pytest.mark.slow
 def test_a_certificate_of_somebody_else_appears(lab: Lab, server: TlsServer, tmp_path: Path) -> None:
     other = Authority.make(tmp_path / "other").sign("other", *NAMES)
     running = start(lab, url_of(server, verified(server)))
@@ -159,6 +162,7 @@ def test_a_certificate_of_somebody_else_appears(lab: Lab, server: TlsServer, tmp
     assert ran.code == 0 and ran.at_once and ran.summary.status == "complete"
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_reset_is_made_anew(lab: Lab, server: TlsServer) -> None:
     running = start(lab, url_of(server, verified(server)))
     seen(running, lambda lines: intervals(lines) >= 2)
@@ -171,6 +175,7 @@ def test_a_connection_that_is_reset_is_made_anew(lab: Lab, server: TlsServer) ->
     assert ran.code == 0 and ran.summary.status == "complete", ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modern", [True, False], ids=["its own TLS", "behind another TLS"])
 def test_mysql_over_tls(lab: Lab, tmp_path: Path, *, modern: bool) -> None:
     with serve_mysql(tmp_path, modern=modern) as server:

@@ -67,6 +67,7 @@ def test_a_run_with_nothing_hidden_needs_no_fit(tmp_path: Path) -> None:
     assert found.residual < 0.08
 
 
+@pytest.mark.slow_cases("storage-hidden1")
 @pytest.mark.parametrize(("name", "hidden"), [("CPU", Hidden(cpu=2.0)), ("storage", Hidden(storage=6.0))])
 def test_what_is_hidden_is_found_under_its_own_explanation(tmp_path: Path, name: str, hidden: Hidden) -> None:
     found = fitted(tmp_path / "run", hidden)

@@ -31,7 +31,11 @@ def quiet(text: str) -> None:
 
 @pytest.fixture(
     scope="module",
-    params=[Hidden(), pytest.param(Hidden(cpu=2.0), marks=pytest.mark.slow), Hidden(storage=6.0)],
+    params=[
+        Hidden(),
+        pytest.param(Hidden(cpu=2.0), marks=pytest.mark.slow),
+        pytest.param(Hidden(storage=6.0), marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def known(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hidden, Twin]]:

@@ -80,6 +80,7 @@ def test_too_little_processor_time_is_told(told: Consultation) -> None:
     assert "more than --cpu-s 1e-06" in advice.no_effect
 
 
+@pytest.mark.slow
 def test_the_first_changes_are_modelled_where_time_is_short(
     told: Consultation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +95,7 @@ def test_the_first_changes_are_modelled_where_time_is_short(
     assert "more than --cpu-s" in advice[1].no_effect
 
 
+@pytest.mark.slow
 def test_a_long_run_is_shortened(told: Consultation, monkeypatch: pytest.MonkeyPatch) -> None:
     def prices(*_: object) -> tuple[float, float]:
         return 0.0, 1.0  # a second of processor time for each virtual one

@@ -222,6 +222,7 @@ class TestRefused:
         ran = lab.run(write_modelled(lab, [1.0]), "--on", "tcp://127.0.0.1:1", "--jobs", "3")
         assert ran.code == 2 and "--jobs" in ran.error and "--nworkers" in ran.error
 
+    @pytest.mark.slow
     def test_no_workers_and_then_the_wrong_ones(self, lab: Lab, cluster: Cluster, tmp_path: Path) -> None:
         modelled, real = write_modelled(lab, [1.0, 2.0]), write_real(lab, [1, 2])
 

@@ -102,6 +102,7 @@ def test_what_is_delivered_takes_its_place(lab: Lab, shared: Cluster) -> None:
     assert not (ran.out / "set-aside").exists()
 
 
+@pytest.mark.slow
 def test_what_a_lost_worker_measured_is_kept(lab: Lab, tmp_path: Path) -> None:
     with closing(Cluster(tmp_path / "cluster")) as cluster:
         lost = cluster.worker("first", host=1, real=1)

@@ -122,6 +122,7 @@ class TestLostProcess:
         assert sorted(cell["cell"] for cell in ran.cells) == list(range(24))
         assert all(cell["status"] == "complete" for cell in ran.cells)
 
+    @pytest.mark.slow
     def test_a_cell_that_kills_its_process_fails_and_the_rest_goes_on(self, lab: Lab) -> None:
         run = lab.start(write_modelled(lab, [1e6, *range(1, 7)], duration_s=3000), "--json", "-j", "2")
         first = run.out / "cells/0000/journal.jsonl"

@@ -88,6 +88,7 @@ class TestTogether:
         # One thread may have begun a request more in the run that is shorter for the others.
         assert len(shorter) >= 20 and len(shorter - longer) <= 3
 
+    @pytest.mark.slow
     def test_a_rate_is_that_of_all(self, lab: Lab, two_hosts: NetCluster) -> None:
         file = write(lab, {"rate_per_s": 60, "duration_s": 3}, sweep={"load.hosts": [1, 2]})
         ran = run(lab, file, two_hosts)
@@ -95,6 +96,7 @@ class TestTogether:
         one, two = (cell["operations"] for cell in ran.cells)
         assert abs(one - two) <= 0.1 * one and abs(one - 180) <= 18
 
+    @pytest.mark.slow
     def test_a_path_from_the_working_directory_on(self, lab: Lab, two_hosts: NetCluster) -> None:
         """The hosts have working directories of their own."""
         ran = run(lab, write(lab, path=Path("data")), two_hosts)
@@ -117,6 +119,7 @@ class TestTogether:
         assert ran.code == 0, ran.stderr
         assert disk.read_bytes() == before
 
+    @pytest.mark.slow
     def test_preconditioning_is_done_once(self, lab: Lab, two_hosts: NetCluster) -> None:
         ran = run(lab, write(lab, {"precondition_passes": 1, "mode": "rndrd"}), two_hosts)
         assert ran.code == 0, ran.stderr
@@ -144,6 +147,7 @@ class TestAnotherStorage:
         refused(ran, network, f"the folder {lab.data} is another one there", "storage.path must lead to one storage")
         assert left(lab.data) == []
 
+    @pytest.mark.slow
     def test_a_copy_of_the_folder(self, lab: Lab, astray: MakeHosts, network: Network) -> None:
         """Also with the manifest: a copy is another storage."""
         other = lab.folder / "other"
@@ -184,6 +188,7 @@ class TestAnotherStorage:
         cluster = astray(f"-t tmpfs none {parent}")
         refused(run(lab, write(lab, path=parent / "data"), cluster), network, "data is not there")
 
+    @pytest.mark.slow
     def test_a_read_only_mount(self, lab: Lab, astray: MakeHosts, network: Network) -> None:
         cluster = astray(f"--bind {lab.data} {lab.data} && mount -o remount,bind,ro {lab.data}")
         ran = run(lab, write(lab), cluster)
@@ -207,6 +212,7 @@ class TestLost:
         again = lab.run(write(lab, hosts=1), "--json", "--load-on", cluster.address, out=lab.folder / "again")
         assert again.code == 0, again.stderr
 
+    @pytest.mark.slow
     def test_ctrl_c_and_resume(self, lab: Lab, two_hosts: NetCluster) -> None:
         started = lab.start(write(lab, {"duration_s": 8}), "--json", "--load-on", two_hosts.address)
         started.until_recorded(5)
@@ -216,6 +222,7 @@ class TestLost:
         assert rest.code == 0, rest.stderr
         assert rest.cell["status"] == "complete" and len(rest.cell["load_hosts"]) == 2
 
+    @pytest.mark.slow
     def test_a_killed_run_leaves_no_load(self, lab: Lab, two_hosts: NetCluster) -> None:
         """The hosts end by themselves, and the next run finds its files as it left them."""
         started = lab.start(write(lab, {"duration_s": ENDLESS_S}), "--json", "--load-on", two_hosts.address)

@@ -98,6 +98,7 @@ class TestTogether:
         assert all(host["sessions"] == 2 for host in ran.cell["load_hosts"])
         assert ran.summary.latency_by_kind_us["good"].count > 0
 
+    @pytest.mark.slow
     def test_clocks_are_told(self, lab: Lab, net_server: NetServer, two_hosts: NetCluster) -> None:
         ran = lab.run(write(lab, net_server, OLTP), "--json", "--load-on", two_hosts.address)
         assert ran.code == 0, ran.stderr
@@ -108,6 +109,7 @@ class TestTogether:
             assert host["instant_bound_us"] > 0
             assert host["began_late_us"] >= -host["instant_bound_us"]
 
+    @pytest.mark.slow_cases("tproc-c")
     @pytest.mark.parametrize(
         "variant",
         [
@@ -213,6 +215,7 @@ class TestLost:
         assert ran.code == 1
         assert f"load host {network.address(0)} with sessions 1 to 3 of 5 is lost: nothing was heard" in ran.error
 
+    @pytest.mark.slow
     def test_ctrl_c_ends_all_hosts(
         self, lab: Lab, net_server: NetServer, two_hosts: NetCluster, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -230,6 +233,7 @@ class TestLost:
         assert rest.cell["status"] == "complete" and len(rest.cell["load_hosts"]) == 2
         assert [event["kind"] for event in rest.cell["events"]] == ["seam"]
 
+    @pytest.mark.slow
     def test_a_killed_run_leaves_no_load(self, lab: Lab, net_server: NetServer, two_hosts: NetCluster) -> None:
         run = lab.start(
             write(lab, net_server, {**OLTP, "duration_s": ENDLESS_S}), "--json", "--load-on", two_hosts.address

@@ -58,6 +58,7 @@ def test_a_fault_of_a_modelled_run_is_named(planted: Planted, modelled: Consult)
     check(planted, modelled(planted), real=False)
 
 
+@pytest.mark.slow_cases("a log buffer that is small and never full", "a machine with round trips, a card")
 @pytest.mark.parametrize("healthy", modelled_faults.HEALTHY, ids=lambda one: one.name)
 def test_nothing_is_said_of_a_healthy_modelled_run(healthy: Healthy, modelled: Consult) -> None:
     told = modelled(healthy)

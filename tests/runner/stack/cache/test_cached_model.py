@@ -70,6 +70,7 @@ def test_its_series_are_of_the_cache_and_the_storages_of_the_storage(lab: Lab) -
     assert not [name for name in names if name.startswith("storage.cache.")]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_in_another_process(lab: Lab) -> None:
     sweep = {"cache.dirty_high_pct": [10, 50], "cache.enabled": [False, True]}
     file = write(lab.folder, {"size": "128MiB", "warm": True}, sweep=sweep)

@@ -69,6 +69,7 @@ class TestDeath:
         assert not any("on purpose" in warning for warning in ran.summary.warnings)
         servers.check_clean()
 
+    @pytest.mark.slow
     def test_it_is_started_again(self, servers: ServerLab) -> None:
         database = {"fault": {"kind": "kill", "at_s": 1}, "on_crash": "restart"}
         ran = servers.go({**TPCC, "duration_s": 6}, database)
@@ -171,6 +172,7 @@ class TestRefusals:
         assert "Too many connections" in ran.error and "fewer workload.connections" in ran.error
         servers.check_clean()
 
+    @pytest.mark.slow
     def test_a_disk_that_fills_up(self, servers: ServerLab, device: MakeDevice, mount: Mount) -> None:
         small = mount(device(800, "ext4"))
         settings = {**SMALL, "innodb_flush_log_at_trx_commit": 0}

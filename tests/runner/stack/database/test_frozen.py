@@ -89,6 +89,7 @@ def test_ctrl_c_ends_a_run_on_a_frozen_server(servers: ServerLab, tmp_path: Path
     check_interrupted(run.send(signal.SIGINT), servers, storage, waiting=int(phase in MEASURED))
 
 
+@pytest.mark.slow
 def test_no_phase_is_forgotten(servers: ServerLab, tmp_path: Path) -> None:
     """What a whole run tells is what the test above freezes."""
     storage = tmp_path / "not loaded yet"

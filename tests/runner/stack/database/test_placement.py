@@ -86,6 +86,7 @@ def test_each_part_is_where_it_was_put(servers: ServerLab, binary: Binary, other
     check_other_clean(other)
 
 
+@pytest.mark.slow
 def test_tables_of_their_own_storage(servers: ServerLab, other: Path) -> None:
     run = servers.start(servers.write({**OLTP, "duration_s": 4}, placed(other, tables={"sbtest1": "log"})))
     files = open_files(servers, run)
@@ -96,6 +97,7 @@ def test_tables_of_their_own_storage(servers: ServerLab, other: Path) -> None:
     check_other_clean(other)
 
 
+@pytest.mark.slow
 def test_a_partitioned_table_is_placed_as_a_whole(servers: ServerLab, other: Path) -> None:
     workload = {"kind": "tpcc", "variant": "tproc-c", "warehouses": 1, "partitions": 3, "connections": 2}
     run = servers.start(servers.write({**workload, "duration_s": 4}, placed(other, tables={"order_line": "log"})))
@@ -152,6 +154,7 @@ def test_a_killed_cell_goes_on_with_all_its_parts(servers: ServerLab, other: Pat
     check_other_clean(other)
 
 
+@pytest.mark.slow
 def test_a_killed_cell_whose_parts_are_gone_is_measured_anew(servers: ServerLab, other: Path) -> None:
     file = servers.write({**OLTP, "duration_s": 4}, placed(other, "redo_log"))
     run = servers.start(file)
@@ -208,6 +211,7 @@ def test_a_binary_log_that_is_off_is_told(servers: ServerLab, binary: Binary, ot
     assert any("binary_log has no effect" in warning for warning in ran.cell["warnings"])
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_the_parts_for_a_resumed_run(servers: ServerLab, other: Path) -> None:
     file = servers.write({**OLTP, "duration_s": 6}, placed(other, "redo_log"))
     run = servers.start(file)

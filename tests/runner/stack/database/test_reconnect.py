@@ -16,6 +16,7 @@ def connects(foreign: Foreign) -> int:
     return int(accepted or 0)
 
 
+@pytest.mark.slow_cases("tpcc")
 @pytest.mark.parametrize("workload", [OLTP, TPCC], ids=["oltp", "tpcc"])
 def test_each_connection_serves_as_many_transactions(servers: ServerLab, workload: dict[str, object]) -> None:
     every = 5

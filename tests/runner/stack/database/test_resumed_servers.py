@@ -40,6 +40,7 @@ def copies(servers: ServerLab) -> list[Path]:
 
 
 class TestTpcc:
+    @pytest.mark.slow
     def test_killed_twice(self, servers: ServerLab) -> None:
         file = servers.write({**TPCC, "duration_s": 2.5, "warmup_s": 0.5})
         out, first = kill(servers, file)
@@ -78,6 +79,7 @@ class TestTpcc:
         check_kept(ran, lines, 0.8)
         assert ran.summary.consistency
 
+    @pytest.mark.slow
     def test_what_is_not_kept_is_kept_until_it_is_over(self, servers: ServerLab, tmp_path: Path) -> None:
         place = tmp_path / "storage"
         place.mkdir()
@@ -100,12 +102,14 @@ class TestImpossible:
         assert ran.cell["status"] == "complete"
         assert not [event for event in ran.recorded.events if event.kind == "seam"]
 
+    @pytest.mark.slow
     def test_the_copy_is_gone(self, servers: ServerLab) -> None:
         file = servers.write({**OLTP, "duration_s": 1})
         _, lines = kill(servers, file)
         shutil.rmtree(copies(servers)[0])
         self.check_anew(servers, resume(servers, file), lines, "its data directory is gone")
 
+    @pytest.mark.slow
     def test_one_of_two_is_gone(self, servers: ServerLab) -> None:
         file = servers.write({**OLTP, "duration_s": 1}, {"instances": 2})
         _, lines = kill(servers, file)
@@ -136,6 +140,7 @@ class TestImpossible:
 
 
 class TestOthers:
+    @pytest.mark.slow
     def test_another_result_s_data_are_left_alone(self, servers: ServerLab) -> None:
         file = servers.write({**OLTP, "duration_s": 1})
         out, lines = kill(servers, file)
@@ -145,6 +150,7 @@ class TestOthers:
         check_kept(resume(servers, file), lines, 1)
         servers.check_clean()
 
+    @pytest.mark.slow
     def test_so_they_are_when_it_was_moved(self, servers: ServerLab) -> None:
         file = servers.write({**OLTP, "duration_s": 1})
         out, lines = kill(servers, file)

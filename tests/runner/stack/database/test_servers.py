@@ -159,6 +159,7 @@ class TestTpcc:
 
 
 class TestSweep:
+    @pytest.mark.slow
     def test_cells_start_from_one_snapshot(self, servers: ServerLab) -> None:
         """The second run of an experiment loads nothing, nor does the second cell of the first."""
         sweep = {"database.settings.innodb_io_capacity": [200, 700]}
@@ -206,6 +207,7 @@ class TestSweep:
         assert not made_in(tmp_path, "flatwater-servers/*/*")
 
 
+@pytest.mark.slow
 def test_two_servers(servers: ServerLab) -> None:
     settings = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "32M"}
     # Long intervals, in which both answer the recorder on a machine that is busy.

@@ -75,6 +75,7 @@ class TestOwnServers:
         together = ran.recorded.series("workload", "throughput").value.sum()
         assert together == pytest.approx(sum(values.sum() for values in own), rel=0.1)
 
+    @pytest.mark.slow
     def test_killed_and_resumed(self, servers: ServerLab, variant: dict[str, Any]) -> None:
         file = servers.write({**TPCC, **variant, "duration_s": 2.5})
         run = servers.start(file)
@@ -87,6 +88,7 @@ class TestOwnServers:
         check_kept(ran, lines, 2.5)
         servers.check_clean()
 
+    @pytest.mark.slow_cases("sysbench-tpcc, three sets")
     def test_ctrl_c_and_resumed(self, servers: ServerLab, variant: dict[str, Any]) -> None:
         file = servers.write({**TPCC, **variant, "duration_s": 3})
         run = servers.start(file)
@@ -128,6 +130,7 @@ class TestOwnServers:
 
 @every_variant
 class TestAttachedServer:
+    @pytest.mark.slow_cases("sysbench-tpcc, three sets")
     def test_it_is_loaded_once_and_run_again(
         self, servers: ServerLab, foreign: Foreign, variant: dict[str, Any]
     ) -> None:

@@ -28,6 +28,7 @@ def ended(foreign: Foreign) -> int:
     return sum(int(value or 0) for _, value in rows)
 
 
+@pytest.mark.slow_cases("sysbench-tpcc", "sysbench-tpcc, two sets", "tproc-c, partitioned")
 @pytest.mark.parametrize(
     "workload",
     [

@@ -138,6 +138,7 @@ def test_real_time_needs_a_place(lab: Lab) -> None:
     assert (ran.code, "storage.path is missing" in ran.error) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_with_the_cells_that_are_missing(lab: Lab) -> None:
     file = write(lab, sweep=SWEEP)
     whole = lab.run(file, "--json", out=lab.folder / "whole")

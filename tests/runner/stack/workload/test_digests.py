@@ -169,6 +169,7 @@ def test_counts_of_a_known_load_are_sent_again(lab: Lab, servers: ServerLab, tel
     assert any("40 that may write" in warning for warning in reading.summary.warnings)
 
 
+@pytest.mark.slow
 def test_twice_the_speed_takes_half_of_the_time(lab: Lab, servers: ServerLab, telling: WatchedServer) -> None:
     folder = observed(lab, telling, "--samples", many=20)
     # The machine of a test has no steady pace: the same counts, at times of our own.

@@ -95,6 +95,7 @@ def test_a_value_is_taken_from_an_earlier_statement(servers: ServerLab) -> None:
     assert ran.summary.latency_by_kind_us["copy"].count > 10
 
 
+@pytest.mark.slow
 def test_a_huge_result_takes_no_memory_and_the_next_statement_works(servers: ServerLab) -> None:
     # 500 x 100 rows of 2000 bytes: 100 MB a statement, which is more than a reply may have that is kept (64 MiB).
     huge = "SELECT REPEAT('x', 2000) FROM account a JOIN account b WHERE b.id <= 100"
@@ -217,6 +218,7 @@ def test_what_is_wrong_with_a_file_of_the_setup_is_told_with_both_lines(
     assert file.read_text().splitlines()[int(said[1]) - 1].startswith("setup_file = ")
 
 
+@pytest.mark.slow
 def test_a_file_makes_the_schema(servers: ServerLab, tmp_path: Path) -> None:
     file = tmp_path / "schema.sql"
     file.write_text(
@@ -278,6 +280,7 @@ def test_think_times_and_a_rate_set_the_pace(servers: ServerLab) -> None:
     assert paced.code == 0 and 0 < paced.summary.operations <= 1.5 * 40 + 8
 
 
+@pytest.mark.slow
 def test_a_statement_that_never_returns_keeps_nobody_waiting(servers: ServerLab) -> None:
     sleeping = own(transactions={"sleep": {"statements": ["SELECT SLEEP(100000)"], "autocommit": True}}, connections=2)
     run = servers.start(servers.write(sleeping | {"duration_s": 86400}))
@@ -368,6 +371,7 @@ def test_a_statement_that_keeps_the_start_waiting_is_interrupted(
     assert ended.code == 130 and ended.at_once, ended.stderr
 
 
+@pytest.mark.slow
 def test_a_sequence_that_would_begin_again_is_not_gone_on_with(servers: ServerLab) -> None:
     """Its numbers are there: each INSERT would meet one (error 1062)."""
     number = {"payment": {"kind": "sequence"}}

@@ -203,6 +203,7 @@ def test_damaged_parts_and_a_statement_of_any_length_are_survived(
     assert told in ran.summary.warnings, ran.summary.warnings
 
 
+@pytest.mark.slow
 def test_a_long_pause_of_the_log_keeps_nobody_waiting(servers: ServerLab, tmp_path: Path, schema: str) -> None:
     path = tmp_path / "general.log"
     path.write_text("2026-11-23T10:00:00.0Z\t 7 Query\tSELECT 1\n2026-11-24T10:00:00.0Z\t 7 Query\tSELECT 1\n")
@@ -373,6 +374,7 @@ INSERTS = [
 class TestKilled:
     """A replay has no place in its log to go on from: what it wrote must not be written twice."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
     def test_on_an_own_server_it_begins_anew_with_new_data(
         self, servers: ServerLab, tmp_path: Path, schema: str, number: signal.Signals
