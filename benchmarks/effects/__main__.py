@@ -36,8 +36,7 @@ from flatwater.what_if.noise import run_noise
 _PLAN = "plan.json"
 PAGE = Path(__file__).parents[2] / "docs" / "effects.md"
 #: From an empty pool the redo log fills first, and then its limit slows the server down. The modelled base loses 15 %
-#: of its throughput so in two minutes (`database.warm = false`), and from 90 s on less in a minute than the rule of a
-#: steady line allows.
+#: of its throughput so in two minutes, and from 90 s on less in a minute than the rule of a steady line allows.
 FULL = Scale(5, 90.0, 60.0, 2)
 #: Does everything work? As long as what-if needs of the unchanged server; a verdict takes ten intervals of a second.
 #: A window more than is needed: on a busy machine one may have a gap.
@@ -187,7 +186,7 @@ def _modelled(
     """For the base and each change, one outcome a seed; and what did not end well. `processors` are fields of the
     modelled database.
     """
-    database = {"kind": "innodb-model", "generation": plan.generation, **processors}
+    database = {"kind": "innodb-model", "generation": plan.generation, "warm": False, **processors}
     with tempfile.TemporaryDirectory(prefix="flatwater-effects-") as name:
         result = model(plan.sweep(asked, database, storage.modelled), Path(name))
         return outcomes(result, 1 + len(asked)), failures(result)

@@ -33,8 +33,10 @@ _BEGIN = """## How each cell begins
   of the server, and other data behind them. A full card was never trimmed.
 - Its pages are mixed in its blocks as long random writes leave that share, drawn anew when the files of the cell are
   there and before the server starts. So each cell of a table begins with the same card.
-- The real server begins with an empty buffer pool, and its warm-up fills it. The model begins with a full one
-  (`database.warm`). Both are measured and judged for the same seconds, after the same warm-up.
+- Both begin with an empty buffer pool and an empty redo log, and their warm-up fills them. Both are measured and judged
+  for the same seconds. Where a server goes two ways, the start decides: a MariaDB whose log reaches its asynchronous age
+  within its first half minute stays there; one that does not is written ahead by its page cleaner, and its log stays
+  young (docs/models/innodb.md).
 - The disk of this machine is not known to the model: it has the device file that the table names."""
 
 _PICTURE = """![What a change did to a real server, and what the model says of it: one point an effect]({})

@@ -13,9 +13,9 @@ import pytest
 import synthetic
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.report import drawing_process, export_images
+from flatwater.report import drawing_process
 from flatwater.report.figure import Figure
-from flatwater.report.images import export_figure, find_browser
+from flatwater.report.images import export_figure, export_images, find_browser
 from flatwater.results import open_result
 
 

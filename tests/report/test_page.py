@@ -15,9 +15,8 @@ import pytest
 import synthetic
 
 from flatwater.errors import UserError
-from flatwater.report import write_page
 from flatwater.report.html import embedded
-from flatwater.report.page import flattened, render, tiles
+from flatwater.report.page import flattened, render, tiles, write_page
 from flatwater.results import Event, Phase, Published, Result, open_result
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}<!--%{x}"
@@ -217,7 +216,7 @@ def test_a_million_seconds_open_in_a_gibibyte(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from flatwater.report import write_page\n"
+        "from flatwater.report.page import write_page\n"
         "from flatwater.results import open_result\n"
         "write_page(open_result(sys.argv[1]), Path(sys.argv[1]) / 'report.html')\n"
         # Not `ru_maxrss`: the kernel counts there the memory of the tests, which started this program.

@@ -16,7 +16,7 @@ import pytest
 
 from flatwater.analysis import analyse
 from flatwater.analysis.compare import compare
-from flatwater.report import write_page
+from flatwater.report.page import write_page
 from flatwater.results import Result, open_result
 from flatwater.results.importers import FORMATS, find_importer, keep, read_files
 

@@ -64,7 +64,8 @@ def verb(
     The page holds its data and its program: it can be mailed, and it never reaches the network. A run that was
     killed is drawn as far as it came. PNG and SVG files are drawn by Chromium, the page is not.
     """
-    from flatwater.report import export_images, write_page
+    from flatwater.report.images import export_images
+    from flatwater.report.page import write_page
     from flatwater.report.published import needless_reasons, published_data, read_results, write_published
     from flatwater.results import open_result
     from flatwater.results.collection import INDEX

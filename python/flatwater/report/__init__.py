@@ -9,10 +9,6 @@
     figure.py       the result of a chart, colours and axes
     units.py        numbers as text
 
+Nothing is imported here: the terminal needs the units alone, and a page is half of what a short command would load.
 The report only reads results. All judgements were made when the cell finished, and are in its `CellSummary`.
 """
-
-from flatwater.report.images import export_images
-from flatwater.report.page import write_page
-
-__all__ = ["export_images", "write_page"]

@@ -64,7 +64,8 @@ pub(super) fn is_head(line: &[u8]) -> bool {
 /// `user@host on schema using Socket`, or `user@host as account on schema` (a change of the user).
 pub(super) fn schema_of(argument: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(argument);
-    let behind = text.split_once(" on ")?.1;
+    // A user's name may have an ` on `, too.
+    let behind = text.split_once('@').map_or(&*text, |(_, behind)| behind).split_once(" on ")?.1;
     let schema = behind.split(" using ").next()?.trim();
     (!schema.is_empty()).then(|| schema.to_owned())
 }

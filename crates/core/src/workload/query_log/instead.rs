@@ -55,7 +55,9 @@ pub fn is_of_transaction(sql: &[u8]) -> bool {
         "BEGIN" | "COMMIT" | "ROLLBACK" | "XA" => true,
         "START" => words.next().is_some_and(|word| word == "TRANSACTION"),
         "SET" => {
-            let mut behind = words.skip_while(|word| !word.ends_with("AUTOCOMMIT"));
+            // Its name may be in quotes.
+            let plain: Vec<u8> = sql.iter().map(|byte| if *byte == b'`' { b' ' } else { *byte }).collect();
+            let mut behind = words_of(&plain).skip_while(|word| !word.ends_with("AUTOCOMMIT"));
             // A value in quotes is no word: it may be 'OFF'.
             behind.next().is_some() && behind.next().is_none_or(|value| !matches!(value.as_str(), "1" | "ON" | "TRUE"))
         }
@@ -112,11 +114,12 @@ mod tests {
             "SET @@session.autocommit = OFF",
             "SET a = 1, AUTOCOMMIT = 0",
             "SET autocommit = 'OFF'",
+            "SET @@session.`autocommit` = 0",
         ] {
             assert!(is_of_transaction(sql.as_bytes()), "{sql}");
         }
         for sql in
-            ["SET autocommit=1", "SET AUTOCOMMIT = ON", "SELECT 'BEGIN'", "START SLAVE", "INSERT INTO t VALUES (1)"]
+            ["SET autocommit=1", "SET `autocommit` = 1", "SET AUTOCOMMIT = ON", "SELECT 'BEGIN'", "START SLAVE", "INSERT INTO t VALUES (1)"]
         {
             assert!(!is_of_transaction(sql.as_bytes()), "{sql}");
         }

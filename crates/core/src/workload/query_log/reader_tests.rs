@@ -183,6 +183,19 @@ fn users_stand_for_connections_whose_numbers_are_not_told() {
 }
 
 #[test]
+fn a_part_of_the_statements_is_told() {
+    for (limit, logged_one_of) in [("", 0), ("# Log_slow_rate_type: query  Log_slow_rate_limit: 10\n", 10)] {
+        let log = format!(
+            "# User@Host: a[a] @ h []  Id: 5\n# Schema: shop  Last_errno: 0  Killed: 0\n# Query_time: 0\n{limit}\
+             SET timestamp=9;\nSELECT 1;\n"
+        );
+        let mut reader = Reader::new(log.as_bytes());
+        assert!(reader.next_statement().expect("a log").is_some());
+        assert_eq!(reader.tally().notes.logged_one_of, logged_one_of);
+    }
+}
+
+#[test]
 fn a_statement_is_found_once() {
     // MariaDB logs what a program and an EXECUTE run, too.
     let slow = "# User@Host: a[a] @ h []\n# Thread_id: 5  Schema: shop  QC_hit: No\n# Query_time: 0\n\
@@ -248,7 +261,7 @@ fn what_clients_sent_is_no_line_of_a_head() {
 fn a_general_log_of_mariadb() {
     let log = b"/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian 12). started with:\n\
         Tcp port: 0  Unix socket: /s\nTime\t\t    Id Command\tArgument\n\
-        231123 13:15:00\t     3 Connect\tapp@localhost on shop using Socket\n\
+        231123 13:15:00\t     3 Connect\tapp on call@localhost on shop using Socket\n\
         \t\t     3 Query\tSELECT 1,\n  2\n\t\t     4 Connect\tapp@localhost on  using Socket\n\
         \t\t     4 Query\tUSE `other`\n231123 13:15:02\t     4 Query\tDELETE FROM t\n\t\t     3 Prepare\tSELECT ?\n\
         \t\t     3 Execute\tSELECT 7\n\t\t     3 Close stmt\t\n\t\t     3 Quit\t\n";

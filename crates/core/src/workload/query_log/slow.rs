@@ -133,6 +133,11 @@ impl Slow {
                     self.schema = Some(String::from_utf8_lossy(value).into_owned());
                     true
                 }
+                b"Log_slow_rate_limit" => {
+                    let logged_one_of = digits(value).map_or(0, i64::unsigned_abs);
+                    self.notes.logged_one_of = self.notes.logged_one_of.max(logged_one_of);
+                    true
+                }
                 b"QC_hit" => {
                     self.fields.qc_hit = true;
                     true

@@ -16,6 +16,8 @@ pub struct Notes {
     pub nameless: bool,
     /// Which statements are of a stored program that a CALL runs.
     pub calls: bool,
+    /// The server logged one of so many statements or sessions (`log_slow_rate_limit` of Percona Server); 0 and 1: all.
+    pub logged_one_of: u64,
 }
 
 impl Unread {

@@ -105,7 +105,7 @@ impl Job {
     }
 
     fn guesses(&self) -> Vec<String> {
-        let Notes { nameless, calls } = *self.notes.lock().expect("nothing panics under it");
+        let Notes { nameless, calls, logged_one_of } = *self.notes.lock().expect("nothing panics under it");
         let log = self.spec.log.display();
         let nameless = nameless.then(|| {
             format!(
@@ -116,7 +116,13 @@ impl Job {
         let calls = calls.then(|| {
             format!("{log} may have the statements of stored programs besides their CALL: those were run twice")
         });
-        nameless.into_iter().chain(calls).collect()
+        let sampled = (logged_one_of > 1).then(|| {
+            format!(
+                "{log} has one of {logged_one_of} statements or sessions (log_slow_rate_limit): the load is so many times \
+                 less than the recorded server's"
+            )
+        });
+        nameless.into_iter().chain(calls).chain(sampled).collect()
     }
 
     fn unread(&self) -> Option<String> {
