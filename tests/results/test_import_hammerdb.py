@@ -97,3 +97,11 @@ def test_a_counter_without_times_has_the_ramp_up_left_out(tmp_path: Path, step_s
     assert {one.metrics["workload.throughput"] for one in cell.intervals} == {6900.0}
     told = f"hdbtcount.txt: its lines have no times: taken to be {step_s} s apart (--every tells another interval)"
     assert told in cell.warnings
+
+
+def test_a_counter_that_is_longer_than_the_test_is_told(tmp_path: Path) -> None:
+    """It ran before the ramp-up, or behind the test: nothing tells which, so the part that is judged is a guess."""
+    write(tmp_path, hammerdb_txt=HAMMERDB, hdbtcount_txt=hammerdb_counter(390))
+    (cell,) = read(tmp_path).cells
+    assert cell.intervals[-1].end_s == 180
+    assert any("hdbtcount.txt: 210 samples left out: it is 210 s longer than the test" in one for one in cell.warnings)

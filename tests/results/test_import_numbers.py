@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import sys
 from pathlib import Path
@@ -149,3 +150,71 @@ class TestWithoutUptime:
         assert {one.metrics["database.dirty_pages"] for one in sampled} == {30.0}
         assert sampled[-1].end_s == 200.0
         assert {one.metrics["workload.throughput"] for one in cell.intervals} == {50.0}
+
+
+def tables_of(readings: list[dict[str, int]]) -> str:
+    """What mysqladmin prints of readings."""
+    lines = []
+    for one in readings:
+        lines += ["| Variable_name | Value |", *(f"| {name} | {value} |" for name, value in sorted(one.items())), ""]
+    return "\n".join(lines)
+
+
+FEW = {"Aborted_clients": 0, "Com_commit": 500, "Questions": 9000}
+MORE = {**FEW, "Innodb_pages_written": 3000, "Innodb_log_writes": 500, "Innodb_data_writes": 7000}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["once", "appended"])
+@pytest.mark.parametrize(
+    ("first", "rates", "uptime_s"),
+    [
+        ({"Com_commit": 5_000_000, "Questions": 90_000_000}, FEW, None),
+        ({"Com_commit": 900_000, "Questions": 20_000_000, "Innodb_pages_written": 9}, MORE, None),
+        ({"Com_commit": 9, "Questions": 201, "Innodb_pages_written": 9}, MORE, None),
+        ({"Com_commit": 9, "Questions": 201}, MORE, 5),
+        ({"Com_commit": 9, "Questions": 201}, MORE, 10),
+        ({"Com_commit": 5_000_000, "Questions": 90_000_000}, MORE, 3600),
+    ],
+    ids=["statements only", "much read before", "just started", "started 5 s ago", "started 10 s ago", "long running"],
+)
+def test_differences_of_a_server_however_long_it_ran(
+    tmp_path: Path, first: dict[str, int], rates: dict[str, int], uptime_s: int | None, again: bool
+) -> None:
+    uptime = {} if uptime_s is None else {"Uptime": uptime_s}
+    begin = {**dict.fromkeys(rates, 0), **first, **uptime}
+    readings = [begin]
+    for number in range(40):
+        one = {name: rate * 10 + (-1) ** number * rate // 20 for name, rate in rates.items()}
+        readings.append({**one, **({"Uptime": 10} if uptime else {})})
+    if again:
+        # The second recording begins an interval behind the end of the first one.
+        whole = {name: begin[name] + rate * 410 for name, rate in rates.items()}
+        readings += [{**whole, **({"Uptime": begin["Uptime"] + 410} if uptime else {})}, *readings[1:]]
+    recording = read(tmp_path, tables_of(readings))
+    samples = recording.spaced(recording.samples, 1.0 if uptime else 10.0)
+    assert {round(one.metrics["workload.throughput"]) for one in samples} <= {498, 500, 502}
+    assert len(samples) == len(readings) - 1
+    assert recording.notes == ["differences (-r): counted together"]
+
+
+@pytest.mark.parametrize("uptimes", [[5, 6, 7], [5, 6, 6, 7], [5, 6, 7, 7, 8, 9], [9000, 9010, 9020, 3, 13, 23]])
+def test_uptimes_of_a_server_that_just_started_are_none_of_differences(tmp_path: Path, uptimes: list[int]) -> None:
+    readings = [{"Aborted_clients": 0, "Questions": 90 * (place + 1), "Uptime": s} for place, s in enumerate(uptimes)]
+    assert "differences (-r): counted together" not in read(tmp_path, tables_of(readings)).notes
+
+
+@pytest.mark.parametrize("counter", ["questions", "innodb_data_writes", "uptime"])
+def test_rates_that_are_called_as_counters_are_none(tmp_path: Path, counter: str) -> None:
+    """Many scripts write what was counted in each second. The difference of two of these is no rate."""
+    jitter = random.Random(1)
+    rows = [f"{EPOCH + i},{9000 + jitter.randint(-300, 300)},{500 + jitter.randint(-20, 20)},5" for i in range(60)]
+    head = f"timestamp,{counter},com_commit,threads_running"
+    recording = read(tmp_path, "\n".join([head, *rows]) + "\n")
+    assert recording.unit == "" and {*recording.samples[9].metrics} == {"database.threads_running"}
+    assert recording.unknown == [counter, "com_commit"]
+    told = ", ".join(sorted([counter, "com_commit"]))
+    assert recording.notes == [f"{told} fall again and again: rates or differences, and no counters: not taken"]
+    # The script's own rate is the line where it has one.
+    rows = [f"{row},{500 + number % 2}" for number, row in enumerate(rows)]
+    recording = read(tmp_path, "\n".join([f"{head},tps", *rows]) + "\n")
+    assert recording.unit == "tps" and {one.metrics["workload.throughput"] for one in recording.samples} == {500, 501}

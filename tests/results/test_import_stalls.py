@@ -5,6 +5,7 @@ Some programs print nothing meanwhile and then one reading of all that time; of 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -120,3 +121,19 @@ def test_a_server_that_was_restarted_is_never_flat(tmp_path: Path) -> None:
     )
     assert summary.verdict is None
     assert summary.verdict_text.startswith("No verdict: m.txt: the server was restarted before reading 402")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hdbtcount.log", re.sub(r" @ .*", "", hammerdb_counter(N).partition("\n")[2])),
+        ("m.txt", re.sub(r"\| Uptime .*\n", "", mysqladmin(N))),
+        ("i.txt", iostat(N)),
+        ("s.json", re.sub(r'"timestamp": "[^"]*",', "", sysstat_json(N))),
+    ],
+)
+def test_a_line_without_times_is_never_flat(tmp_path: Path, name: str, text: str) -> None:
+    """A reading that came 30 s late, or 30 that are missing, look as any others."""
+    summary = judged(tmp_path / "untimed", name, text)
+    assert summary.verdict is None
+    assert summary.verdict_text.startswith(f"No verdict: {name}: its lines have no times, and a stall would not show")

@@ -180,3 +180,39 @@ def test_totals_of_fileio_are_the_same_in_both_versions(tmp_path: Path, has_repo
     then, now = cells
     assert then == now
     assert {"reads_per_s", "writes_per_s", "fsyncs_per_s", "read_mib_per_s", "written_mib_per_s"} <= set(now[0].totals)
+
+
+def fileio_11(reports: int, stalled_s: float = 0.0) -> str:
+    """A run of fileio as 1.1 prints it: without the time that it took."""
+    share = reports / (reports + stalled_s) if reports else 1.0
+    head = ["sysbench 1.1.0-df89d34 (using bundled LuaJIT 2.1.0-beta3)", "Number of threads: 4", "Block size 16KiB"]
+    lines = [
+        f"[ {second}s ] reads: 64.00 MiB/s writes: 32.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 2.913"
+        for second in range(1, reports + 1)
+    ]
+    totals = [
+        f"         read:  IOPS={4096 * share:.2f} {64 * share:.2f} MiB/s (1.00 MB/s)",
+        f"         write: IOPS={2048 * share:.2f} {32 * share:.2f} MiB/s (1.00 MB/s)",
+        "         fsync: IOPS=0.00",
+    ]
+    latency = ["", "Latency (ms):", "         95th percentile:                      2.91"]
+    return "\n".join([*head, "", "Threads started!", "", *lines, "", "Throughput:", *totals, *latency]) + "\n"
+
+
+@pytest.mark.parametrize("stalled_s", [0.0, 45.0])
+def test_totals_of_fileio_without_a_time(tmp_path: Path, stalled_s: float) -> None:
+    (tmp_path / "x.txt").write_text(fileio_11(120, stalled_s))
+    (cell,) = read_files([tmp_path / "x.txt"])
+    assert not any("totals at the end are missing" in warning for warning in cell.warnings)
+    if stalled_s:
+        assert cell.hidden == ["its totals are as low as if it had stood still for 45 s behind its last reading"]
+        assert "its intervals have 6,144 IOPS on average, and its totals say 4,468" in cell.warnings[0]
+    else:
+        assert (cell.hidden, cell.warnings) == ([], [])
+
+
+def test_totals_of_fileio_without_a_time_and_without_reports(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text(fileio_11(0))
+    (cell,) = read_files([tmp_path / "x.txt"])
+    assert cell.totals_only is not None and cell.totals_only.figures["workload.throughput"].mean == 6144
+    assert (cell.unit, cell.warnings[0]) == ("IOPS", "the length of the test is not told")

@@ -15,6 +15,7 @@ from flatwater.results.importers.samplers.stamps import zone_offset_s
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sampled import EPOCH, at, iostat, sysbench
+from sampled import sysstat_json as of_iostat
 
 HOUR_S = 3600.0
 RUN = (100 * HOUR_S, 100 * HOUR_S + 60)
@@ -74,3 +75,22 @@ def test_the_times_of_sadf_are_its_own(tmp_path: Path, utc: int, clock: str) -> 
     (tmp_path / "sar.json").write_text(json.dumps({"sysstat": {"hosts": [host]}}))
     recording = sysstat_json.read(tmp_path / "sar.json")
     assert (recording.clock, recording.times) == (clock, [EPOCH + 600 * i for i in range(9)])
+
+
+def test_the_first_report_of_sadf_is_no_mean_since_boot(tmp_path: Path) -> None:
+    load = {"cpu": "all", "user": 10.0, "nice": 0.0, "system": 4.0, "iowait": 6.0, "steal": 0.0, "idle": 80.0}
+    time = {"date": at(600, "%Y-%m-%d"), "time": at(600, "%H:%M:%S"), "utc": 1, "interval": 600}
+    report = {"timestamp": time, "cpu-load": [load], "disk": [{"disk-device": "sda", "tps": 1.0}]}
+    (tmp_path / "sar.json").write_text(json.dumps({"sysstat": {"hosts": [{"nodename": "h", "statistics": [report]}]}}))
+    assert sysstat_json.read(tmp_path / "sar.json").times == [EPOCH + 600]
+
+
+def test_the_first_report_of_iostat_without_devices_is_the_mean_since_boot(tmp_path: Path) -> None:
+    whole = json.loads(of_iostat(20))
+    reports = whole["sysstat"]["hosts"][0]["statistics"]
+    for report in reports:
+        del report["disk"]
+    reports[0]["avg-cpu"] = {**reports[0]["avg-cpu"], "user": 99.0}
+    (tmp_path / "iostat.json").write_text(json.dumps(whole))
+    samples = sysstat_json.read(tmp_path / "iostat.json").samples
+    assert [one.metrics["machine.cpu_user_pct"] for one in samples] == [10.0] * 20

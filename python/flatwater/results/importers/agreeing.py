@@ -49,6 +49,17 @@ def tell_difference(
     cell.warnings.append(told)
 
 
+def tell_slower(cell: ImportedCell, total: float | None) -> None:
+    """Tells of totals without a time that are lower than the intervals: what came behind these was slower, or stood."""
+    own_s = sum(one.end_s - one.start_s for one in cell.intervals)
+    done = sum(one.metrics.get("workload.throughput", 0.0) * (one.end_s - one.start_s) for one in cell.intervals)
+    if not total or done / total <= (1 + _SHARE) * own_s + GAP_TIMES * cell.interval_s:
+        return
+    longer_s = done / total - own_s
+    told = f"its totals are as low as if it had stood still for {longer_s:,.0f} s behind its last reading"
+    cell.hidden.append(told)
+
+
 def _tell_edges(cell: ImportedCell, length_s: float) -> None:
     """A run that stalls to its end prints its totals, and no reading of that time: it is a gap as any."""
     first, last = cell.intervals[0], cell.intervals[-1]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from flatwater.printing import counted
 from flatwater.results.importers.adding import Assembled, add, busiest_of, program_of
 from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.claims import Claims
@@ -17,7 +18,7 @@ from flatwater.results.importers.samplers.hammerdb_counter import NAME as COUNTE
 from flatwater.results.importers.samplers.hosts import of_two_hosts
 from flatwater.results.importers.samplers.status import RestartNote
 from flatwater.results.importers.settling import done_in, settle, with_file
-from flatwater.results.importers.spans import GAP_TIMES, usual_interval
+from flatwater.results.importers.spans import GAP_TIMES, length_text, usual_interval
 from flatwater.results.importers.texts import stem_of
 from flatwater.results.schema import Phase
 
@@ -116,6 +117,8 @@ def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Op
         if not options.every_s:
             told = f"its lines have no times: taken to be {scale:g} s apart (--every tells another interval)"
             cell.warnings.append(f"{path.name}: {told}")
+        # A program that waits for a server that stalls prints its next line late, and that line looks like any other.
+        cell.hidden.append(f"{path.name}: its lines have no times")
     zone_s = (options.zone_s or 0.0) if recording.clock == "local" else 0.0
     samples = [replace(one, at_s=one.at_s - zone_s) for one in recording.spaced(recording.samples, scale)]
     usual = usual_interval([one.at_s for one in samples]) or 1.0
@@ -128,6 +131,12 @@ def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Op
         cell.warnings.append(f"the first {cell.rampup_s:.0f} s of its series are taken for the ramp-up")
     whole_s = samples[-1].at_s - began
     end_s = min(ramp_s + length_s, whole_s) if length_s else whole_s
+    if behind := sum(sample.at_s - began > end_s + usual / 2 for sample in samples):
+        longer = length_text(whole_s - ramp_s - length_s)
+        cell.warnings.append(
+            f"{path.name}: {counted(behind, 'sample')} left out: it is {longer} longer than the test, and does not "
+            "tell where that lies in it: taken to begin with it"
+        )
     last = 0.0
     for sample in samples:
         at_s = sample.at_s - began

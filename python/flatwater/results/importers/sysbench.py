@@ -14,8 +14,9 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.printing import counted
-from flatwater.results.importers.agreeing import tell_difference
+from flatwater.results.importers.agreeing import tell_difference, tell_slower
 from flatwater.results.importers.figures import damaged_figure, plain
+from flatwater.results.importers.hammerdb import NO_LENGTH
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines
 from flatwater.results.importers.samplers.line_stamps import LineStamp, unstamped
 from flatwater.results.importers.sysbench_options import HEADING, NUMBER, TOTALS, block_bytes, settings, threads_of
@@ -286,11 +287,12 @@ def _cell(path: Path, run: Run, number: int | None) -> ImportedCell:
     totals_only: Totals | None = None
     if run.intervals:
         interval_s = run.interval_s
-        if total_s is None:
+        if total_s is None and total_rate(run.totals, run.unit) is None:
             warnings.append("the totals at the end are missing: sysbench was stopped, or its output cut off")
-    elif total_s:
-        interval_s = total_s
-        totals_only = Totals(total_s, whole_run(path, run))
+    elif total_s or total_rate(run.totals, "IOPS") is not None:
+        interval_s = total_s or 1.0
+        totals_only = Totals(total_s or 0.0, whole_run(path, run))
+        warnings += [] if total_s else [NO_LENGTH]
         warnings.append(
             "these are totals, without a series: whether the line was flat cannot be said. "
             "Run sysbench with --report-interval=1"
@@ -328,7 +330,11 @@ def _cell(path: Path, run: Run, number: int | None) -> ImportedCell:
         totals={"sysbench_version": run.version, **run.totals},
     )
     if run.intervals:
-        tell_difference(cell, total_rate(run.totals, run.unit), total_s)
+        total = total_rate(run.totals, run.unit)
+        # fileio of 1.1 does not tell how long it ran: its reports do, but for what came behind the last one.
+        tell_difference(cell, total, total_s or run.intervals[-1].end_s)
+        if total_s is None:
+            tell_slower(cell, total)
     return cell
 
 

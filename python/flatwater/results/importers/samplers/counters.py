@@ -16,7 +16,13 @@ from flatwater.results.importers.imported import time_goes_back
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, in_order
 from flatwater.results.importers.samplers.stamps import read_stamp
-from flatwater.results.importers.samplers.status import KNOWN, Reading, evened_readings, status_samples
+from flatwater.results.importers.samplers.status import (
+    ABSOLUTE,
+    KNOWN,
+    Reading,
+    evened_readings,
+    status_samples,
+)
 from flatwater.results.importers.spans import damaged, usual_interval
 from flatwater.results.importers.texts import read_text
 
@@ -30,6 +36,8 @@ _THROUGHPUTS = {"nopm": "NOPM", "notpm": "NOTPM", "tps": "tps", "tpm": "tpm", "q
 #: What a heading over sysbench's CSV calls the second of its ten columns; a server counts no such thing.
 _THREADS = ("threads", "thds", "thd")
 _SYSBENCH_COLUMNS = 10
+#: A counter falls behind a restart only. A column that falls in so many intervals, and so often, has rates.
+_FALLS, _FALLS_MIN = 0.1, 3
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -80,6 +88,10 @@ def _read(path: Path, day_first: bool) -> Recording:
         _only_grows(path, readings)
     notes = broken.notes()
     rows = in_order([Sample(at_s, dict(row), line) for at_s, row, line in readings], notes)
+    if rates := _rates(rows):
+        notes.append(f"{', '.join(rates)} fall again and again: rates or differences, and no counters: not taken")
+        for row in rows:
+            row.metrics = {name: value for name, value in row.metrics.items() if name not in rates}
     readings = evened_readings([Reading(row.at_s, row.metrics, row.line) for row in rows], notes)
     samples, unit = status_samples(readings, notes)
     own = next((name for name in _THROUGHPUTS if name in names), None)
@@ -92,9 +104,20 @@ def _read(path: Path, day_first: bool) -> Recording:
     else:
         own = None
     taken = {*KNOWN, own} if own is not None else KNOWN
-    unknown = [name for name in names[1:] if name not in taken]
+    unknown = [name for name in names[1:] if name not in taken or name in rates]
     interval_s = usual_interval([one.at_s for one in samples]) if clock[0] == "none" else None
     return Recording(NAME, clock[0], samples, interval_s, unit=unit, notes=notes, unknown=unknown)
+
+
+def _rates(rows: list[Sample]) -> list[str]:
+    """The columns with names of counters that fall as no counter does: a script wrote the differences itself."""
+    found = []
+    for name in sorted({name for row in rows for name in row.metrics if name in KNOWN and name not in ABSOLUTE}):
+        pairs = list(pairwise(row.metrics[name] for row in rows if name in row.metrics))
+        falls = sum(now < then for then, now in pairs)
+        if falls >= _FALLS_MIN and falls > _FALLS * len(pairs):
+            found.append(name)
+    return found
 
 
 def _only_grows(path: Path, readings: list[Reading]) -> None:

@@ -35,6 +35,10 @@ _ROW = re.compile(r"\|\s*([A-Za-z_0-9]{1,80})\s*\|([^|]*)\|?")
 _UNEVEN = 0.1
 #: Of differences, half are lower than the one before; of counters, only those behind a restart.
 _FALLS = 0.25
+#: Counters that fall so often fell by no restart, even where the first reading is lower than the differences.
+_FALLS_MIN = 3
+#: A first reading of a run that was appended is so many times higher than a difference.
+_ABSOLUTE_TIMES = 4.0
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -121,7 +125,7 @@ def _believed(found: list[_Table], notes: list[str]) -> list[_Table]:
 
 def _is_absolute(table: dict[str, float], first: dict[str, float]) -> bool:
     """Whether most counters of a table are no lower than those of the first one, which are no differences."""
-    common = [name for name in RATES if first.get(name, 0.0) > 0 and name in table]
+    common = [name for name in (*RATES, *COMMITS, STATEMENTS) if first.get(name, 0.0) > 0 and name in table]
     return 2 * sum(table[name] >= first[name] for name in common) >= len(common)
 
 
@@ -144,9 +148,12 @@ def _is_relative(tables: list[dict[str, float]]) -> bool:
     uptimes = [table["uptime"] for table in tables if "uptime" in table]
     if not uptimes:
         return _fall_again(tables)
-    if len(uptimes) < max(2, len(tables)) or uptimes[1] >= uptimes[0]:
+    if len(uptimes) < max(2, len(tables)):
         return False
     later = uptimes[1:]
+    if uptimes[1] >= uptimes[0]:
+        # A server that just started: its own Uptime is shorter than an interval, which comes again and again.
+        return 2 * sum(now <= then for then, now in pairwise(later)) > max(1, len(later) - 1)
     if len(later) > 1 and all(now > then for then, now in pairwise(later)):
         return False
     usual = median(later)
@@ -154,27 +161,40 @@ def _is_relative(tables: list[dict[str, float]]) -> bool:
 
 
 def _fall_again(tables: list[dict[str, float]]) -> bool:
-    """Whether a counter is lower in the second table, and then does not grow: it tells differences where Uptime cannot.
+    """Whether a counter does not grow behind the first table: it tells differences where Uptime cannot.
 
-    A server that was restarted counts on: each reading is a statement itself.
+    A server that was restarted counts on: each reading is a statement itself. One that just started has counted less
+    before the first table than in an interval, so that table may be the lowest.
     """
-    name = next((one for one in (STATEMENTS, "queries", *COMMITS) if all(one in table for table in tables)), None)
-    if name is None or len(tables) < 3 or tables[1][name] >= tables[0][name]:
+    name = _counter_of(tables)
+    if name is None or len(tables) < 3:
         return False
     pairs = list(pairwise(table[name] for table in tables[1:]))
-    return sum(now <= then for then, now in pairs) > _FALLS * len(pairs)
+    falls = sum(now <= then for then, now in pairs)
+    return falls > _FALLS * len(pairs) and (tables[1][name] < tables[0][name] or falls >= _FALLS_MIN)
+
+
+def _counter_of(tables: list[dict[str, float]]) -> str | None:
+    """The counter of statements that all tables have."""
+    return next((one for one in (STATEMENTS, "queries", *COMMITS) if all(one in table for table in tables)), None)
 
 
 def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
     """Absolute readings from differences. Gauges are differences, too, so their sums are the gauges again.
 
-    Where a second run was appended, its first table is absolute again: its Uptime is longer than all before together.
-    Behind a difference that is missing, a gauge is not known until then; of a counter, the differences are enough.
+    Where a second run was appended, its first table is absolute again: its Uptime (or its statements) is more than all
+    before together, and much more than a difference. Behind a difference that is missing, a gauge is not known until
+    then; of a counter, the differences are enough.
     """
     found = [dict(tables[0])]
+    has_uptime = all("uptime" in table for table in tables)
+    name = "uptime" if has_uptime else _counter_of(tables)
+    usual = median(table[name] for table in tables[1:]) if name is not None else 0.0
     for table in tables[1:]:
         last = found[-1]
-        if table["uptime"] > last["uptime"] if "uptime" in table else _is_absolute(table, tables[0]):
+        is_high = name is None or table[name] > _ABSOLUTE_TIMES * usual
+        is_more = name is not None and table[name] > last[name]
+        if is_high and (is_more or (not has_uptime and _is_absolute(table, tables[0]))):
             found.append(dict(table))
         else:
             known = {name: value for name, value in table.items() if name in last or name not in ABSOLUTE}

@@ -56,8 +56,9 @@ def _read(path: Path, day_first: bool) -> Recording:
     for is_first, line, report in _reports(text, notes, host):
         has_devices = isinstance(report.get("disk"), list)
         at = _moment(report.get("timestamp"), clock_of_day, day_first)
-        # iostat's first report is the mean since boot; mpstat has none of that.
-        if has_devices and is_first:
+        # iostat's first report is the mean since boot, also of processors alone (-c); mpstat and sadf have none.
+        is_iostat = (has_devices or "avg-cpu" in report) and not isinstance(report.get("timestamp"), dict)
+        if is_iostat and is_first:
             starts, index = starts + 1, index + 1
             continue
         at_s, clock = at if at is not None else (float(index), clock)
