@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from flatwater.errors import UserError
 from flatwater.results.importers import FORMATS, Options, read_files, read_folder
 from flatwater.results.importers.figures import number_of
 from flatwater.results.importers.samplers import SAMPLERS, Recording
@@ -148,8 +149,27 @@ class TestWithoutUptime:
         sampled = cell.others if is_beside else cell.intervals
         assert {one.metrics["database.pages_flushed_per_s"] for one in sampled} == {70.0}
         assert {one.metrics["database.dirty_pages"] for one in sampled} == {30.0}
+        line = "database.transactions_per_s" if is_beside else "workload.throughput"
+        assert {one.metrics[line] for one in sampled} == {50.0}
         assert sampled[-1].end_s == 200.0
         assert {one.metrics["workload.throughput"] for one in cell.intervals} == {50.0}
+        assert cell.hidden == ([] if is_beside else ["m.txt: its lines have no times"])
+
+    @pytest.mark.parametrize("is_beside", [False, True])
+    def test_without_the_seconds_there_is_no_rate(self, tmp_path: Path, is_beside: bool) -> None:
+        rows = mysqladmin(20, 10).splitlines()
+        (tmp_path / "m.txt").write_text("\n".join(row for row in rows if "Uptime" not in row) + "\n")
+        if not is_beside:
+            with pytest.raises(UserError, match="what it counted in one is no rate") as refused:
+                read_folder([tmp_path], FORMATS, Options())
+            assert "--every" in (refused.value.hint or "")
+            return
+        (tmp_path / "run.txt").write_text(sysbench(200))
+        (cell,) = read_folder([tmp_path], FORMATS, Options()).cells
+        named = {name for one in cell.others for name in one.metrics if name.startswith("database.")}
+        assert not [name for name in named if "per_s" in name]
+        assert {one.metrics["database.dirty_pages"] for one in cell.others} == {30.0}
+        assert any("no rate without --every" in text for text in cell.warnings)
 
 
 def tables_of(readings: list[dict[str, int]]) -> str:
@@ -191,7 +211,7 @@ def test_differences_of_a_server_however_long_it_ran(
         whole = {name: begin[name] + rate * 410 for name, rate in rates.items()}
         readings += [{**whole, **({"Uptime": begin["Uptime"] + 410} if uptime else {})}, *readings[1:]]
     recording = read(tmp_path, tables_of(readings))
-    samples = recording.spaced(recording.samples, 1.0 if uptime else 10.0)
+    samples = recording.spaced(recording.samples, 1.0 if uptime else 10.0, is_told=True)
     assert {round(one.metrics["workload.throughput"]) for one in samples} <= {498, 500, 502}
     assert len(samples) == len(readings) - 1
     assert recording.notes == ["differences (-r): counted together"]
@@ -218,3 +238,13 @@ def test_rates_that_are_called_as_counters_are_none(tmp_path: Path, counter: str
     rows = [f"{row},{500 + number % 2}" for number, row in enumerate(rows)]
     recording = read(tmp_path, "\n".join([f"{head},tps", *rows]) + "\n")
     assert recording.unit == "tps" and {one.metrics["workload.throughput"] for one in recording.samples} == {500, 501}
+
+
+def test_a_stall_that_is_longer_than_all_before_it_is_one_reading(tmp_path: Path) -> None:
+    """Of a server that just started, with -r: the difference over the stall is longer than its Uptime."""
+    lengths = [1] * 20 + [46] + [1] * 20
+    readings = [{"Aborted_clients": 0, "Questions": 50, "Com_commit": 30, "Uptime": 5}]
+    readings += [{"Aborted_clients": 0, "Questions": 900, "Com_commit": 500, "Uptime": s} for s in lengths]
+    recording = read(tmp_path, tables_of(readings))
+    assert [one.length_s for one in recording.samples] == lengths
+    assert recording.notes == ["differences (-r): counted together"]

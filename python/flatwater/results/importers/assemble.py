@@ -48,7 +48,7 @@ class Options:
 def assemble(cell: ImportedCell, recordings: Mapping[Path, Recording], options: Options) -> Assembled:
     """The run with the series of the recordings. A run without a series gets that of a recording, if one has it."""
     made = Assembled(cell)
-    line = _line_of(recordings) if cell.totals_only is not None else None
+    line = _line_of(recordings, options) if cell.totals_only is not None else None
     if line is not None:
         _give_line(cell, line, recordings[line], options)
         made.taken[line] = f"the line of the run, in {cell.unit}"
@@ -60,7 +60,7 @@ def from_recordings(recordings: Mapping[Path, Recording], options: Options) -> A
     """A run from recordings alone: of a server's transactions, else of a device's requests; None without both."""
     if not recordings:
         return None
-    line = _line_of(recordings)
+    line = _line_of(recordings, options)
     name = next(iter(recordings)).parent.name or "recorded"
     if line is not None:
         cell = ImportedCell(label=stem_of(line), unit="", intervals=[], interval_s=1.0)
@@ -103,9 +103,10 @@ def _count_in(recordings: Mapping[Path, Recording]) -> Callable[[Path], int]:
     return lambda path: len(recordings[path].times)
 
 
-def _line_of(recordings: Mapping[Path, Recording]) -> Path | None:
-    """The recording with the best throughput."""
+def _line_of(recordings: Mapping[Path, Recording], options: Options) -> Path | None:
+    """The recording with the best throughput. Counts of intervals that nobody tells are none."""
     having = [(path, one) for path, one in recordings.items() if one.unit and len(one.samples) > 1]
+    having = [(path, one) for path, one in having if not one.counts or options.every_s]
     return min(having, key=lambda pair: _UNITS.index(pair[1].unit), default=(None, None))[0]
 
 
@@ -120,7 +121,7 @@ def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Op
         # A program that waits for a server that stalls prints its next line late, and that line looks like any other.
         cell.hidden.append(f"{path.name}: its lines have no times")
     zone_s = (options.zone_s or 0.0) if recording.clock == "local" else 0.0
-    samples = [replace(one, at_s=one.at_s - zone_s) for one in recording.spaced(recording.samples, scale)]
+    samples = [replace(one, at_s=one.at_s - zone_s) for one in recording.spaced(recording.samples, scale, is_told=True)]
     usual = usual_interval([one.at_s for one in samples]) or 1.0
     began = samples[0].at_s - usual
     length_s = cell.totals_only.length_s if cell.totals_only is not None else 0.0

@@ -71,7 +71,10 @@ class Timeline:
         elif self.began is not None:
             shift = self.began + (self.zone_s if recording.clock == "local" else 0.0)
             assumed = self.zone_text if recording.clock == "local" else ""
-        samples = recording.spaced(samples, scale)
+        is_told = bool(recording.interval_s or self.every_s)
+        if recording.counts and not is_told:
+            assumed += "; what was counted in one is no rate without --every"
+        samples = recording.spaced(samples, scale, is_told=is_told)
         times = [sample.at_s - shift for sample in samples]
         usual = usual_interval(times) or (recording.interval_s or 1.0) * scale
         found = []

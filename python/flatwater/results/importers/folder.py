@@ -232,10 +232,13 @@ def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None
         made = from_recordings(recordings, options)
     if made is None:
         for path, recording in part.recordings:
-            why = "no run lies beside it, and it has no throughput of its own"
+            why, hint = "no run lies beside it, and it has no throughput of its own", ""
+            if recording.counts and not options.every_s:
+                why = "its readings have no times: what it counted in one is no rate"
+                hint = "--every SECONDS tells how far apart they are"
             if options.device is not None and recording.devices:
                 why = f"has no {options.device}, as --device says: it has {', '.join(sorted(recording.devices)[:8])}"
-            found.reports.append(FileReport(path, recording.tool, left_out=why))
+            found.reports.append(FileReport(path, recording.tool, left_out=why, hint=hint))
         return
     cell = made.cell
     name = cell.label if part.cells or not prefix else ""

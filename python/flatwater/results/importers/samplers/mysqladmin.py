@@ -188,12 +188,15 @@ def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
     """
     found = [dict(tables[0])]
     has_uptime = all("uptime" in table for table in tables)
-    name = "uptime" if has_uptime else _counter_of(tables)
+    statements = _counter_of(tables)
+    name = "uptime" if has_uptime else statements
     usual = median(table[name] for table in tables[1:]) if name is not None else 0.0
     for table in tables[1:]:
         last = found[-1]
         is_high = name is None or table[name] > _ABSOLUTE_TIMES * usual
-        is_more = name is not None and table[name] > last[name]
+        # A difference over a stall may be longer than a young server's Uptime, but it has few statements.
+        has_as_many = statements is None or table[statements] >= last[statements]
+        is_more = name is not None and table[name] > last[name] and has_as_many
         if is_high and (is_more or (not has_uptime and _is_absolute(table, tables[0]))):
             found.append(dict(table))
         else:

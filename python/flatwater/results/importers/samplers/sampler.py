@@ -60,7 +60,7 @@ class Recording:
     host: str = ""
     #: Columns or counters that are not taken.
     unknown: list[str] = field(default_factory=list)
-    #: Metrics that are counts of an interval of unknown length; once that is known, they are rates.
+    #: Metrics that are counts of an interval of unknown length; once the user tells that, they are rates.
     counts: frozenset[str] = frozenset()
 
     @property
@@ -69,19 +69,20 @@ class Recording:
         found = {sample.at_s for one in (self.samples, *self.devices.values()) for sample in one}
         return sorted(found)
 
-    def spaced(self, samples: Sequence[Sample], step_s: float) -> list[Sample]:
-        """Samples of it with `step_s` seconds between those that have numbers for times."""
-        return [
-            replace(
-                sample,
-                at_s=sample.at_s * step_s,
-                length_s=None if sample.length_s is None else sample.length_s * step_s,
-                metrics={
-                    name: value / (step_s if name in self.counts else 1.0) for name, value in sample.metrics.items()
-                },
-            )
-            for sample in samples
-        ]
+    def spaced(self, samples: Sequence[Sample], step_s: float, *, is_told: bool) -> list[Sample]:
+        """Samples of it with `step_s` seconds between those that have numbers for times.
+
+        Counts become rates if somebody told these seconds. Of seconds that are assumed there are none.
+        """
+
+        def spaced(sample: Sample) -> Sample:
+            metrics = {name: value for name, value in sample.metrics.items() if name not in self.counts}
+            if is_told:
+                metrics |= {name: value / step_s for name, value in sample.metrics.items() if name in self.counts}
+            length_s = None if sample.length_s is None else sample.length_s * step_s
+            return replace(sample, at_s=sample.at_s * step_s, metrics=metrics, length_s=length_s)
+
+        return [spaced(sample) for sample in samples]
 
 
 class Sampler(Protocol):
