@@ -118,9 +118,14 @@ mod tests {
         ] {
             assert!(is_of_transaction(sql.as_bytes()), "{sql}");
         }
-        for sql in
-            ["SET autocommit=1", "SET `autocommit` = 1", "SET AUTOCOMMIT = ON", "SELECT 'BEGIN'", "START SLAVE", "INSERT INTO t VALUES (1)"]
-        {
+        for sql in [
+            "SET autocommit=1",
+            "SET `autocommit` = 1",
+            "SET AUTOCOMMIT = ON",
+            "SELECT 'BEGIN'",
+            "START SLAVE",
+            "INSERT INTO t VALUES (1)",
+        ] {
             assert!(!is_of_transaction(sql.as_bytes()), "{sql}");
         }
     }
