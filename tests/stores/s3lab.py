@@ -44,6 +44,7 @@ class S3Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self._process: subprocess.Popen[bytes] | None = None
+        self._has_reader = False
         self.start()
 
     @property
@@ -83,11 +84,13 @@ class S3Server:
         self.client().create_bucket(Bucket=name)
 
     def allow_reading(self, bucket: str) -> None:
-        """Makes a user who may read the bucket, and nothing else."""
+        """Makes a user who may read the bucket, and nothing else. Tests of several files share both."""
         access = ["--access", OWNER[0], "--secret", OWNER[1], "--endpoint-url", self.url, "--allow-insecure"]
         user = ["--access", READER[0], "--secret", READER[1], "--role", "user"]
-        made = [self._program, "admin", *access, "create-user", *user]
-        subprocess.run(made, check=True, capture_output=True)
+        if not self._has_reader:
+            made = [self._program, "admin", *access, "create-user", *user]
+            subprocess.run(made, check=True, capture_output=True)
+            self._has_reader = True
         rules = [
             {"Effect": "Allow", "Principal": {"AWS": [READER[0]]}, "Action": [action], "Resource": [resource]}
             for action, resource in (
