@@ -34,9 +34,9 @@ _BEGIN = """## How each cell begins
 - Its pages are mixed in its blocks as long random writes leave that share, drawn anew when the files of the cell are
   there and before the server starts. So each cell of a table begins with the same card.
 - Both begin with an empty buffer pool and an empty redo log, and their warm-up fills them. Both are measured and judged
-  for the same seconds. Where a server goes two ways, the start decides. A MariaDB whose log reaches its asynchronous
-  age within the first half minute stays there; one that does not is written ahead by its page cleaner, and its log
-  stays young ([its model](models/innodb.md)).
+  for the same seconds. A MariaDB can go two ways, and the start decides. If its checkpoint age reaches the
+  asynchronous limit within the first half minute, it stays there. If not, the page cleaner writes ahead, and the age
+  stays low ([its model](models/innodb.md)).
 - The disk of this machine is not known to the model: it has the device file that the table names."""
 
 _PICTURE = """![What a change did to a real server, and what the model says of it: one point an effect]({})

@@ -160,7 +160,7 @@ class TestWithoutUptime:
         rows = mysqladmin(20, 10).splitlines()
         (tmp_path / "m.txt").write_text("\n".join(row for row in rows if "Uptime" not in row) + "\n")
         if not is_beside:
-            with pytest.raises(UserError, match="what it counted in one is no rate") as refused:
+            with pytest.raises(UserError, match="its readings have no times, so its counts are no rates") as refused:
                 read_folder([tmp_path], FORMATS, Options())
             assert "--every" in (refused.value.hint or "")
             return
@@ -169,7 +169,7 @@ class TestWithoutUptime:
         named = {name for one in cell.others for name in one.metrics if name.startswith("database.")}
         assert not [name for name in named if "per_s" in name]
         assert {one.metrics["database.dirty_pages"] for one in cell.others} == {30.0}
-        assert any("no rate without --every" in text for text in cell.warnings)
+        assert any("its counts are left out: without --every they are no rates" in text for text in cell.warnings)
 
 
 def tables_of(readings: list[dict[str, int]]) -> str:

@@ -85,9 +85,9 @@ class S3Server:
 
     def allow_reading(self, bucket: str) -> None:
         """Makes a user who may read the bucket, and nothing else. Tests of several files share both."""
-        access = ["--access", OWNER[0], "--secret", OWNER[1], "--endpoint-url", self.url, "--allow-insecure"]
-        user = ["--access", READER[0], "--secret", READER[1], "--role", "user"]
         if not self._has_reader:
+            access = ["--access", OWNER[0], "--secret", OWNER[1], "--endpoint-url", self.url, "--allow-insecure"]
+            user = ["--access", READER[0], "--secret", READER[1], "--role", "user"]
             made = [self._program, "admin", *access, "create-user", *user]
             subprocess.run(made, check=True, capture_output=True)
             self._has_reader = True

@@ -21,11 +21,7 @@ def tell_difference(
     `total` is in the unit of the cell, over `length_s`. What lies in the intervals of torn edges, and in a few that are
     missing, may be anything from nothing to the highest rate.
     """
-    rates = [
-        (one.metrics["workload.throughput"], one.end_s - one.start_s)
-        for one in cell.intervals
-        if "workload.throughput" in one.metrics
-    ]
+    rates = _rates(cell)
     if cell.intervals and length_s:
         _tell_edges(cell, length_s)
     own_s = sum(part_s for _, part_s in rates)
@@ -51,13 +47,22 @@ def tell_difference(
 
 def tell_slower(cell: ImportedCell, total: float | None) -> None:
     """Tells of totals without a time that are lower than the intervals: what came behind these was slower, or stood."""
-    own_s = sum(one.end_s - one.start_s for one in cell.intervals)
-    done = sum(one.metrics.get("workload.throughput", 0.0) * (one.end_s - one.start_s) for one in cell.intervals)
+    rates = _rates(cell)
+    own_s, done = sum(part_s for _, part_s in rates), sum(rate * part_s for rate, part_s in rates)
     if not total or done / total <= (1 + _SHARE) * own_s + GAP_TIMES * cell.interval_s:
         return
     longer_s = done / total - own_s
     told = f"its totals are as low as if it had stood still for {longer_s:,.0f} s behind its last reading"
     cell.hidden.append(told)
+
+
+def _rates(cell: ImportedCell) -> list[tuple[float, float]]:
+    """The throughput of each interval, and its seconds."""
+    return [
+        (one.metrics["workload.throughput"], one.end_s - one.start_s)
+        for one in cell.intervals
+        if "workload.throughput" in one.metrics
+    ]
 
 
 def _tell_edges(cell: ImportedCell, length_s: float) -> None:

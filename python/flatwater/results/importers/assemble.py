@@ -11,8 +11,8 @@ from flatwater.results.importers.adding import Assembled, add, busiest_of, progr
 from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.claims import Claims
 from flatwater.results.importers.clocks import Timeline, find_zone, first_s, span_of
-from flatwater.results.importers.hammerdb import NO_LENGTH, NO_SERIES
-from flatwater.results.importers.imported import ImportedCell, Interval, Totals
+from flatwater.results.importers.hammerdb import NO_SERIES
+from flatwater.results.importers.imported import NO_LENGTH, ImportedCell, Interval, Totals
 from flatwater.results.importers.samplers import Recording
 from flatwater.results.importers.samplers.hammerdb_counter import NAME as COUNTER
 from flatwater.results.importers.samplers.hosts import of_two_hosts
@@ -105,8 +105,11 @@ def _count_in(recordings: Mapping[Path, Recording]) -> Callable[[Path], int]:
 
 def _line_of(recordings: Mapping[Path, Recording], options: Options) -> Path | None:
     """The recording with the best throughput. Counts of intervals that nobody tells are none."""
-    having = [(path, one) for path, one in recordings.items() if one.unit and len(one.samples) > 1]
-    having = [(path, one) for path, one in having if not one.counts or options.every_s]
+    having = [
+        (path, one)
+        for path, one in recordings.items()
+        if one.unit and len(one.samples) > 1 and (options.every_s or not one.counts)
+    ]
     return min(having, key=lambda pair: _UNITS.index(pair[1].unit), default=(None, None))[0]
 
 
@@ -136,7 +139,7 @@ def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Op
         longer = length_text(whole_s - ramp_s - length_s)
         cell.warnings.append(
             f"{path.name}: {counted(behind, 'sample')} left out: it is {longer} longer than the test, and does not "
-            "tell where that lies in it: taken to begin with it"
+            "tell when the test began: taken to begin with the file"
         )
     last = 0.0
     for sample in samples:

@@ -73,7 +73,7 @@ class Timeline:
             assumed = self.zone_text if recording.clock == "local" else ""
         is_told = bool(recording.interval_s or self.every_s)
         if recording.counts and not is_told:
-            assumed += "; what was counted in one is no rate without --every"
+            assumed += "; its counts are left out: without --every they are no rates"
         samples = recording.spaced(samples, scale, is_told=is_told)
         times = [sample.at_s - shift for sample in samples]
         usual = usual_interval(times) or (recording.interval_s or 1.0) * scale

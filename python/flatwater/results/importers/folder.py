@@ -234,8 +234,8 @@ def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None
         for path, recording in part.recordings:
             why, hint = "no run lies beside it, and it has no throughput of its own", ""
             if recording.counts and not options.every_s:
-                why = "its readings have no times: what it counted in one is no rate"
-                hint = "--every SECONDS tells how far apart they are"
+                why = "its readings have no times, so its counts are no rates"
+                hint = "--every SECONDS tells how far apart the readings are"
             if options.device is not None and recording.devices:
                 why = f"has no {options.device}, as --device says: it has {', '.join(sorted(recording.devices)[:8])}"
             found.reports.append(FileReport(path, recording.tool, left_out=why, hint=hint))

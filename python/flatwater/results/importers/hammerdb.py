@@ -13,7 +13,7 @@ from pathlib import Path
 from flatwater.printing import counted
 from flatwater.results import MetricSummary
 from flatwater.results.importers.figures import count_of
-from flatwater.results.importers.imported import ImportedCell, Totals, bad_line, numbered_lines
+from flatwater.results.importers.imported import NO_LENGTH, ImportedCell, Totals, bad_line, numbered_lines
 from flatwater.results.importers.texts import read_text, stem_of
 from flatwater.results.schema import FieldValues
 
@@ -34,8 +34,6 @@ NO_SERIES = (
     "these are totals, without a series: whether the line was flat cannot be said. "
     "HammerDB's transaction counter (tcset, tcstart) writes one"
 )
-
-NO_LENGTH = "the length of the test is not told"
 
 
 @dataclass

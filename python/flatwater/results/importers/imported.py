@@ -12,6 +12,9 @@ from pydantic import JsonValue
 from flatwater.errors import UserError
 from flatwater.results.schema import Event, FieldValues, LatencyUs, MetricSummary, Phase
 
+#: The warning about totals of which nobody tells over how many seconds they are.
+NO_LENGTH = "the length of the test is not told"
+
 
 @dataclass
 class Interval:

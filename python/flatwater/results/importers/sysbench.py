@@ -16,8 +16,7 @@ from flatwater.errors import UserError
 from flatwater.printing import counted
 from flatwater.results.importers.agreeing import tell_difference, tell_slower
 from flatwater.results.importers.figures import damaged_figure, plain
-from flatwater.results.importers.hammerdb import NO_LENGTH
-from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines
+from flatwater.results.importers.imported import NO_LENGTH, ImportedCell, Interval, Totals, bad_line, numbered_lines
 from flatwater.results.importers.samplers.line_stamps import LineStamp, unstamped
 from flatwater.results.importers.sysbench_options import HEADING, NUMBER, TOTALS, block_bytes, settings, threads_of
 from flatwater.results.importers.sysbench_run import UNKNOWN, Run, place

@@ -16,13 +16,7 @@ from flatwater.results.importers.imported import time_goes_back
 from flatwater.results.importers.samplers.day_orders import in_either_order
 from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, in_order
 from flatwater.results.importers.samplers.stamps import read_stamp
-from flatwater.results.importers.samplers.status import (
-    ABSOLUTE,
-    KNOWN,
-    Reading,
-    evened_readings,
-    status_samples,
-)
+from flatwater.results.importers.samplers.status import ABSOLUTE, KNOWN, Reading, evened_readings, status_samples
 from flatwater.results.importers.spans import damaged, usual_interval
 from flatwater.results.importers.texts import read_text
 

@@ -93,11 +93,12 @@ def _read(path: Path, day_first: bool) -> Recording:
     if not dated:
         notes.append("without a date: its times count from a day that is not known")
     samples = in_order(samples, notes)
+    interval_s = usual_interval([sample.at_s for sample in samples]) or 1.0
     return Recording(
         NAME,
         "local" if dated else "none",
-        samples if dated else _from_zero(samples),
-        None if dated else _usual_s(samples),
+        samples if dated else _from_zero(samples, interval_s),
+        None if dated else interval_s,
         notes=notes,
         unknown=sorted(unknown),
         host=host.name,
@@ -105,13 +106,9 @@ def _read(path: Path, day_first: bool) -> Recording:
     )
 
 
-def _usual_s(samples: list[Sample]) -> float:
-    return usual_interval([sample.at_s for sample in samples]) or 1.0
-
-
-def _from_zero(samples: list[Sample]) -> list[Sample]:
+def _from_zero(samples: list[Sample], interval_s: float) -> list[Sample]:
     """Without a date, the seconds since the first interval began."""
-    begin_s = samples[0].at_s - _usual_s(samples)
+    begin_s = samples[0].at_s - interval_s
     return [replace(sample, at_s=sample.at_s - begin_s) for sample in samples]
 
 

@@ -200,8 +200,8 @@ def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
         if is_high and (is_more or (not has_uptime and _is_absolute(table, tables[0]))):
             found.append(dict(table))
         else:
-            known = {name: value for name, value in table.items() if name in last or name not in ABSOLUTE}
-            found.append({name: last.get(name, 0.0) + value for name, value in known.items()})
+            known = [one for one in table if one in last or one not in ABSOLUTE]
+            found.append({one: last.get(one, 0.0) + table[one] for one in known})
     return found
 
 

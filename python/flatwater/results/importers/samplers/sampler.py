@@ -72,17 +72,17 @@ class Recording:
     def spaced(self, samples: Sequence[Sample], step_s: float, *, is_told: bool) -> list[Sample]:
         """Samples of it with `step_s` seconds between those that have numbers for times.
 
-        Counts become rates if somebody told these seconds. Of seconds that are assumed there are none.
+        Counts become rates if somebody told these seconds. If the seconds are assumed, counts are left out.
         """
 
-        def spaced(sample: Sample) -> Sample:
+        def placed(sample: Sample) -> Sample:
             metrics = {name: value for name, value in sample.metrics.items() if name not in self.counts}
             if is_told:
                 metrics |= {name: value / step_s for name, value in sample.metrics.items() if name in self.counts}
             length_s = None if sample.length_s is None else sample.length_s * step_s
             return replace(sample, at_s=sample.at_s * step_s, metrics=metrics, length_s=length_s)
 
-        return [spaced(sample) for sample in samples]
+        return [placed(sample) for sample in samples]
 
 
 class Sampler(Protocol):

@@ -55,8 +55,9 @@ _CHECKPOINT = ("innodb_lsn_last_checkpoint", "innodb_redo_log_checkpoint_lsn")
 #: Of which the value itself is read, and not how fast it grows.
 ABSOLUTE = frozenset({*GAUGES, *_LSN, *_CHECKPOINT})
 KNOWN = frozenset({*RATES, *GAUGES, *COMMITS, STATEMENTS, *_LSN, *_CHECKPOINT, "uptime"})
-#: What is counted from one reading to the next; beside a run, the throughput is called transactions_per_s.
+#: The throughput; beside a run it is called transactions_per_s.
 _LINE = ("workload.throughput", "workload.ops_per_s", "database.transactions_per_s")
+#: What is counted from one reading to the next.
 COUNTS = frozenset({*(f"database.{name}" for name in RATES.values()), *_LINE})
 
 
