@@ -176,3 +176,16 @@ def test_an_mpstat_without_its_heading_keeps_its_seconds(tmp_path: Path, every_s
     (tmp_path / "mpstat.txt").write_text(mpstat(30, 10).partition("\n")[2])
     (cell,) = read_folder([tmp_path], FORMATS, Options(every_s=every_s)).cells
     assert [(one.start_s, one.end_s) for one in cell.others] == [(10.0 * i, 10.0 * i + 10) for i in range(30)]
+
+
+def test_an_mpstat_without_its_heading_lies_where_its_times_say(tmp_path: Path) -> None:
+    """Its day is the nearest one, also where midnight is in between."""
+    found = read(tmp_path, {"mpstat.txt": "\n".join(mpstat(N).splitlines()[20:])})
+    (cell,) = found.cells
+    assert [one.end_s for one in cell.others] == [float(second) for second in range(6, N + 1)]
+    assert "its times have no day: taken for the one that is nearest" in told(found)["mpstat.txt"]
+
+
+def test_seconds_that_begin_elsewhere_are_told_so(tmp_path: Path) -> None:
+    rows = "".join(f"{600 + i},{50 * i}\n" for i in range(N))
+    assert "its seconds (600 to 629) do not lie in the run" in told(read(tmp_path, {"c.csv": "ts,com_commit\n" + rows}))["c.csv"]

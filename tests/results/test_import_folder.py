@@ -143,6 +143,31 @@ def test_a_name_that_two_runs_have_is_told(place: Path) -> None:
     assert left == {}
 
 
+@pytest.mark.parametrize(
+    ("names", "sampled", "apart_s", "is_shared"),
+    [
+        (("sweep.txt", "sweep.txt"), "iostat.txt", 300, True),
+        (("1.txt", "2.txt"), "iostat.txt", 300, True),
+        (("sweep.txt", "sweep.txt"), "sweep.iostat.txt", 300, True),
+        (("1.txt", "2.txt"), "iostat.txt", 20, False),  # at the same time: two hosts
+        (("1.txt", "2.txt"), "3.iostat.txt", 300, False),  # it is of a run that is not there
+    ],
+)
+def test_a_recording_of_a_whole_sweep(
+    place: Path, names: tuple[str, str], sampled: str, apart_s: int, is_shared: bool
+) -> None:
+    """Runs with times share it, each the samples of its own time."""
+    texts = [sysbench(N, prefix=lambda second, begin=begin: f"{at(begin + second)} ") for begin in (0, apart_s)]
+    files = {names[0]: "".join(texts)} if names[0] == names[1] else dict(zip(names, texts, strict=True))
+    write(place, **files, **{sampled: iostat(400, stamped=True)})
+    found = read(place)
+    assert [sum("storage.read_ops_per_s" in one.metrics for one in cell.others) for cell in found.cells] == (
+        [N, N] if is_shared else [0, 0]
+    )
+    if not is_shared:
+        assert [one.path.name for one in found.reports if one.left_out] == [sampled]
+
+
 #: A sampled file, its program, the runs beside it with their formats, and the places of those that it belongs to.
 NAMED = [
     ("16th.iostat.txt", "iostat", [("16th.sysbench.txt", "sysbench"), ("64th.sysbench.txt", "sysbench")], [0]),

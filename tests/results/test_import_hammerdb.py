@@ -41,6 +41,11 @@ class TestHammerdb:
         assert cell.summary is not None
         assert (cell.summary.mean, cell.summary.unit, cell.summary.verdict) == (3000.0, "NOPM", None)
 
+    def test_what_was_done_in_an_unknown_time_is_not_known(self, place: Path) -> None:
+        write(place, hammerdb_txt=HAMMERDB.splitlines()[-1] + "\n")
+        (cell,) = kept(place, read(place)).cells
+        assert cell.summary is not None and cell.summary.operations is None
+
     def test_its_counter_without_the_ramp_up(self, place: Path) -> None:
         write(place, hammerdb_txt=HAMMERDB, hdbtcount_txt=hammerdb_counter(180), vmstat_txt=vmstat(180))
         (cell,) = kept(place, read(place)).cells

@@ -93,6 +93,19 @@ class TestOfAServer:
         assert figures(recording, "database.threads_running") == [5.0] * 21
         assert [rate for rate in figures(recording, "workload.throughput") if rate != 50.0] == [0.0]
 
+    @pytest.mark.parametrize("uptime", [3, 300])
+    def test_differences_of_a_server_that_was_restarted(self, tmp_path: Path, uptime: int) -> None:
+        """mysqladmin ends with the server; the script's next one is appended. A page's size differs by 0 only."""
+
+        def run(begins: int, commits: int) -> list[dict[str, int]]:
+            first = {"Com_commit": commits, "Innodb_page_size": 16384, "Threads_running": 5, "Uptime": begins}
+            return [first] + [{"Com_commit": 50, "Innodb_page_size": 0, "Threads_running": 0, "Uptime": 1}] * 10
+
+        recording = read(tmp_path, self.tables(*run(5000, 250_000), *run(uptime, 40)))
+        assert figures(recording, "workload.throughput") == [50.0] * 10 + [None] + [50.0] * 10
+        assert figures(recording, "database.threads_running") == [5.0] * 21
+        assert any("restarted before reading 12" in note for note in recording.notes)
+
 
 class TestOfTheProgram:
     """Its first row is the mean since boot again. Headings come on each screen, too, where it is none."""

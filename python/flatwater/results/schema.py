@@ -267,7 +267,8 @@ class CellSummary(_Stored):
     latency_us: LatencyUs | None = None
     latency_by_kind_us: dict[str, LatencyUs] = Field(default_factory=dict)
     client_cpu_us_per_op: float | None = None
-    operations: int = 0
+    #: None for an imported run whose length is not told.
+    operations: int | None = 0
     bytes: int = 0
     errors: int = 0
     #: Other counters: deadlocks, lock_timeouts, conflicts, rollbacks, reconnects, connect_failures, queries;

@@ -60,7 +60,7 @@ def judge_errors(summary: CellSummary, workload: Timing) -> None:
     if not isinstance(workload, OwnStatements) or not summary.errors:
         return
     what = "statement" if isinstance(workload, QueryLog) else "transaction"
-    share_pct = 100 * summary.errors / (summary.errors + summary.operations)
+    share_pct = 100 * summary.errors / (summary.errors + (summary.operations or 0))
     told = f"{counted(summary.errors, what)} failed ({_percent(share_pct)} of all): {_by_number(summary.counters)}"
     first = next((event.text for event in summary.events if event.kind == "fault"), None)
     if first is not None:
@@ -77,7 +77,7 @@ def _replay_warnings(summary: CellSummary) -> list[str]:
     names = ("late", "lag_ms", "writes_skipped", "mixed")
     late, lag_ms, skipped, mixed = (summary.counters.get(name, 0) for name in names)
     if late:
-        share_pct = 100 * late / max(1, late, summary.operations + summary.errors)
+        share_pct = 100 * late / max(1, late, (summary.operations or 0) + summary.errors)
         found.append(
             f"{counted(late, 'statement')} ({_percent(share_pct)}) began late, "
             f"by {lag_ms / late / 1000:.3g} s on average: the sessions did not keep up with the log"

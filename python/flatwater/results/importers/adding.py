@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flatwater.printing import counted
 from flatwater.results.importers.claims import Claims, Granted
-from flatwater.results.importers.clocks import Placed, Timeline
+from flatwater.results.importers.clocks import Placed, Timeline, first_s
 from flatwater.results.importers.imported import ImportedCell, Interval
 from flatwater.results.importers.samplers import Recording
 from flatwater.results.importers.settling import with_file
@@ -160,6 +160,9 @@ def _reasons(cell: ImportedCell, path: Path, program: str, grants: list[Granted]
 
 def _outside(recording: Recording) -> str:
     """Why none of its samples lie in the run, with the note about its dates if they may be read in two ways."""
+    if recording.clock == "none" and recording.times:
+        begin_s, end_s = first_s(recording), recording.times[-1]
+        return f"its seconds ({begin_s:,.0f} to {end_s:,.0f}) do not lie in the run, which begins at 0"
     text = "its times do not lie in the run"
     if recording.day_first is None:
         return f"{text}: give their zone with --timezone if that is why"

@@ -121,7 +121,8 @@ def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Op
         if not options.every_s:
             told = f"its lines have no times: taken to be {scale:g} s apart (--every tells another interval)"
             cell.warnings.append(f"{path.name}: {told}")
-        # A program that waits for a server that stalls prints its next line late, and that line looks like any other.
+    if recording.clock == "none" and (recording.is_counted or not recording.interval_s):
+        # A program that waits for what stalls prints its next line late, and that line looks like any other.
         cell.hidden.append(f"{path.name}: its lines have no times")
     zone_s = (options.zone_s or 0.0) if recording.clock == "local" else 0.0
     samples = [replace(one, at_s=one.at_s - zone_s) for one in recording.spaced(recording.samples, scale, is_told=True)]
@@ -201,7 +202,7 @@ def _of_device(name: str, path: Path, recording: Recording, options: Options) ->
             requests.append(replace(sample, metrics=total))
     if len(requests) < 2:
         return cell
-    line = Recording(recording.tool, recording.clock, requests, recording.interval_s, unit="IOPS")
+    line = replace(recording, samples=requests, devices={}, unit="IOPS", notes=[])
     _give_line(cell, path, line, options)
     cell.warnings.append(f"no workload lies among the files: the line is the requests of {device}")
     return cell

@@ -66,7 +66,8 @@ class Timeline:
         scale, shift = 1.0, 0.0
         if recording.clock == "none":
             scale = 1.0 if recording.interval_s else self.every_s or self._guessed_step(samples)
-            assumed = "no times: taken to begin with the run"
+            timed = recording.interval_s and not recording.is_counted
+            assumed = f"{'times without a date' if timed else 'no times'}: taken to begin with the run"
             assumed += "" if recording.interval_s or self.every_s else f", in intervals of {scale:g} s"
         elif self.began is not None:
             shift = self.began + (self.zone_s if recording.clock == "local" else 0.0)

@@ -1,8 +1,8 @@
-"""Dates that a file does not tell in full: the order of day and month, and the year. Other files tell them."""
+"""Dates that a file does not tell in full: the order of day and month, the year, the day. Other files tell them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from pathlib import Path
@@ -10,22 +10,23 @@ from pathlib import Path
 from flatwater.results.importers.clocks import first_s
 from flatwater.results.importers.imported import ImportedCell
 from flatwater.results.importers.samplers import Recording, Sample
-from flatwater.results.importers.spans import is_damage
+from flatwater.results.importers.spans import is_damage, usual_interval
 
 _DAY_S = 86400.0
 #: Of two readings, one that leaves rows out is taken only if the other is so much longer.
 _DAMAGED_TIMES = 1e6
 _NO_YEAR = "its times have no year: taken for the one that is nearest to the files beside it"
+_NO_DAY = "its times have no day: taken for the one that is nearest to the files beside it"
 
 
 def settled(recordings: Mapping[Path, Recording], cell: ImportedCell | None) -> dict[Path, Recording]:
     """The recordings, and the start of the run, with the dates that agree with the files beside them."""
-    known = [first_s(one) for one in recordings.values() if one.clock != "none" and _is_certain(one)]
+    known = [first_s(one) for one in recordings.values() if one.clock != "none" and is_certain(one)]
     if cell is not None and cell.began is not None and cell.has_year:
         known.append(cell.began[0])
     found = {path: _with_order(one, known) for path, one in recordings.items()}
     known += [first_s(one) for path, one in found.items() if recordings[path].day_first is not None and one.times]
-    found = {path: _with_year(one, known) for path, one in found.items()}
+    found = {path: _with_day(_with_year(one, known), known) for path, one in found.items()}
     if cell is not None and cell.began is not None and not cell.has_year:
         years = _years_to(cell.began[0], known)
         cell.began = _moved(cell.began[0], years), cell.began[1]
@@ -34,8 +35,9 @@ def settled(recordings: Mapping[Path, Recording], cell: ImportedCell | None) -> 
     return found
 
 
-def _is_certain(recording: Recording) -> bool:
-    return recording.day_first is None and recording.has_year and bool(recording.times)
+def is_certain(recording: Recording) -> bool:
+    """Whether its dates can be read in one way only."""
+    return recording.day_first is None and recording.has_year and recording.has_day and bool(recording.times)
 
 
 def _with_order(recording: Recording, known: Sequence[float]) -> Recording:
@@ -68,12 +70,27 @@ def _with_order(recording: Recording, known: Sequence[float]) -> Recording:
 def _with_year(recording: Recording, known: Sequence[float]) -> Recording:
     if recording.has_year or not recording.times or not (years := _years_to(first_s(recording), known)):
         return recording
+    return _at_other_times(recording, lambda at_s: _moved(at_s, years), _NO_YEAR)
 
-    def moved(samples: list[Sample]) -> list[Sample]:
-        return [replace(one, at_s=_moved(one.at_s, years)) for one in samples]
 
-    devices = {name: moved(samples) for name, samples in recording.devices.items()}
-    return replace(recording, samples=moved(recording.samples), devices=devices, notes=[*recording.notes, _NO_YEAR])
+def _with_day(recording: Recording, known: Sequence[float]) -> Recording:
+    """The times of a day that is not told, on the day nearest to the files beside it; alone, from their beginning on."""
+    if recording.has_day or not recording.times:
+        return recording
+    first = first_s(recording)
+    if known:
+        days_s = _DAY_S * round((min(known) - first) / _DAY_S)
+        return _at_other_times(recording, lambda at_s: at_s + days_s, _NO_DAY)
+    counted = replace(recording, clock="none", interval_s=usual_interval(recording.times) or 1.0)
+    return _at_other_times(counted, lambda at_s: at_s - first, "its times have no day: only their differences count")
+
+
+def _at_other_times(recording: Recording, moved: Callable[[float], float], note: str) -> Recording:
+    def all_of(samples: list[Sample]) -> list[Sample]:
+        return [replace(one, at_s=moved(one.at_s)) for one in samples]
+
+    devices = {name: all_of(samples) for name, samples in recording.devices.items()}
+    return replace(recording, samples=all_of(recording.samples), devices=devices, notes=[*recording.notes, note])
 
 
 def _years_to(at_s: float, known: Sequence[float]) -> int:

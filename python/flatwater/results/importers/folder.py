@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.printing import counted
 from flatwater.results.importers.adding import Assembled
 from flatwater.results.importers.assemble import Options, assemble, from_recordings
-from flatwater.results.importers.dates import settled
+from flatwater.results.importers.clocks import span_of
+from flatwater.results.importers.dates import is_certain, settled
 from flatwater.results.importers.imported import ImportedCell, Importer
 from flatwater.results.importers.names import key_of, runs_of
 from flatwater.results.importers.prefixes import prefix_of
@@ -208,19 +210,42 @@ def _parted(group: _Group, found: Found) -> Iterator[_Group]:
 
 
 def _by_run(group: _Group, found: Found) -> Iterator[_Group]:
-    """The runs, each with what has its name. Of several runs of one name, nothing tells which one was sampled."""
+    """The runs, each with what has its name. Of several runs of one name, or of none, only times tell which it is."""
     parts = [_Group([one]) for one in group.cells]
     runs = [(path, group.formats[path]) for path, _ in group.cells]
     for path, recording in group.recordings:
         own = runs_of(path, recording.tool, runs)
-        if len(own) == 1:
-            parts[own[0]].recordings.append((path, recording))
+        # A name of its own is that of another run, which may have been on another host at the same time.
+        named = own or ([] if key_of(path, recording.tool) else range(len(runs)))
+        within = own if len(own) == 1 else _runs_within(recording, group, named)
+        if within:
+            for place in within:
+                parts[place].recordings.append((path, recording))
             continue
         why = f"belongs to none of the {len(runs)} runs in its folder: none has a name like it"
         if own:
             why = f"{len(own)} runs have its name: it is not known which of them it belongs to"
         found.reports.append(FileReport(path, recording.tool, left_out=why))
     yield from parts
+
+
+def _runs_within(recording: Recording, group: _Group, places: Sequence[int]) -> list[int]:
+    """The runs in whose time a recording lies, by the same clock; none if two of these ran at the same time."""
+    if recording.clock == "none" or not is_certain(recording):
+        return []
+    begin_s, end_s = span_of(recording)
+    spans: list[tuple[float, float, int]] = []
+    for place in places:
+        cell = group.cells[place][1]
+        if cell.began is None or not cell.has_year or cell.began[1] != (recording.clock == "epoch"):
+            continue
+        start_s = cell.began[0]
+        stop_s = start_s + (cell.intervals[-1].end_s if cell.intervals else 0.0)
+        if min(end_s, stop_s) > max(begin_s, start_s):
+            spans.append((start_s, stop_s, place))
+    spans.sort()
+    apart = all(after[0] >= before[1] for before, after in pairwise(spans))
+    return [place for _, _, place in spans] if apart else []
 
 
 def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None:
@@ -247,7 +272,8 @@ def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None
         taken, left_out = made.taken.get(path, ""), made.left_out.get(path, "")
         if taken:
             cell.files.append(path.name)
-        found.reports.append(FileReport(path, recording.tool, taken, left_out, tuple(recording.unknown)))
+        report = FileReport(path, recording.tool, taken, left_out, tuple(recording.unknown))
+        found.reports += [report] if report not in found.reports else []  # of a run before it, too
     found.cells.append(cell)
 
 

@@ -141,7 +141,8 @@ def _summary(cell: Cell, imported: ImportedCell, analyse: Analyse) -> CellSummar
         latency_us=imported.latency_us,
         latency_by_kind_us=imported.latency_by_kind_us,
         client_cpu_us_per_op=imported.client_cpu_us_per_op,
-        operations=imported.operations,
+        # A run without any is none: nobody told how many they were, or for how long they went on.
+        operations=imported.operations or None,
         bytes=imported.bytes,
         errors=imported.errors,
         warnings=warnings,

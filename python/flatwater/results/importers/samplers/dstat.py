@@ -108,6 +108,7 @@ def read(path: Path) -> Recording:
     has_year = not state.needs_year
     recording = Recording(tool, state.clock, samples, state.interval_s, devices, has_year=has_year, notes=notes)
     recording.unknown, recording.host, recording.told = unknown, state.host.name, state.host.told
+    recording.is_counted = state.clock == "none"
     return recording
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from flatwater.results.importers.samplers.day_orders import in_either_order
@@ -17,7 +16,6 @@ from flatwater.results.importers.samplers.sampler import (
     summed,
 )
 from flatwater.results.importers.samplers.stamps import DayClock, read_date, read_time
-from flatwater.results.importers.spans import usual_interval
 
 NAME = "mpstat"
 #: Columns -> the metric; several of one metric are added. The kernel counts guests in user time already.
@@ -90,26 +88,10 @@ def _read(path: Path, day_first: bool) -> Recording:
     if not samples:
         raise broken.nothing(path, "no rows of all processors", "mpstat INTERVAL prints them")
     notes = broken.notes()
-    if not dated:
-        notes.append("without a date: its times count from a day that is not known")
     samples = in_order(samples, notes)
-    interval_s = usual_interval([sample.at_s for sample in samples]) or 1.0
-    return Recording(
-        NAME,
-        "local" if dated else "none",
-        samples if dated else _from_zero(samples, interval_s),
-        None if dated else interval_s,
-        notes=notes,
-        unknown=sorted(unknown),
-        host=host.name,
-        told=host.told,
-    )
-
-
-def _from_zero(samples: list[Sample], interval_s: float) -> list[Sample]:
-    """Without a date, the seconds since the first interval began."""
-    begin_s = samples[0].at_s - interval_s
-    return [replace(sample, at_s=sample.at_s - begin_s) for sample in samples]
+    recording = Recording(NAME, "local", samples, notes=notes, unknown=sorted(unknown), has_day=dated)
+    recording.host, recording.told = host.name, host.told
+    return recording
 
 
 def cpu_metrics(values: dict[str, float]) -> dict[str, float]:

@@ -31,6 +31,9 @@ _HEADING = re.compile(r"\|\s*Variable_name\s*\|\s*Value\s*\|")
 #: Some values are sentences: Buffer pool(s) load completed at 261129 21:33:02.
 _ROW = re.compile(r"\|\s*([A-Za-z_0-9]{1,80})\s*\|([^|]*)\|?")
 
+#: It never changes, so its difference is 0: it tells a table of differences from one of counters. Servers since 5.0 have
+#: it, but scripts that pick some counters may not.
+_CONSTANT = "innodb_page_size"
 #: Intervals of one run differ by no more than this share, or by a second.
 _UNEVEN = 0.1
 #: Of differences, half are lower than the one before; of counters, only those behind a restart.
@@ -68,7 +71,7 @@ def read(path: Path) -> Recording:
         row = _ROW.fullmatch(line.strip())
         if row is None:
             broken.add(number)
-        elif (name := row[1].lower()) in KNOWN:
+        elif (name := row[1].lower()) in KNOWN or name == _CONSTANT:
             if (value := broken.whole(row[2].strip())) is not None:
                 found[-1].figures[name] = value
                 # Damage to a time is told with its line.
@@ -124,7 +127,9 @@ def _believed(found: list[_Table], notes: list[str]) -> list[_Table]:
 
 
 def _is_absolute(table: dict[str, float], first: dict[str, float]) -> bool:
-    """Whether most counters of a table are no lower than those of the first one, which are no differences."""
+    """Whether a table has no differences, as the first one: most of its counters are no lower."""
+    if _CONSTANT in table:
+        return table[_CONSTANT] > 0
     common = [name for name in (*RATES, *COMMITS, STATEMENTS) if first.get(name, 0.0) > 0 and name in table]
     return 2 * sum(table[name] >= first[name] for name in common) >= len(common)
 
@@ -145,6 +150,9 @@ def _is_relative(tables: list[dict[str, float]]) -> bool:
 
     After a restart, Uptime is small, too, but then it grows with each reading.
     """
+    constants = [table[_CONSTANT] for table in tables[1:] if _CONSTANT in table]
+    if constants:
+        return 0 in constants
     uptimes = [table["uptime"] for table in tables if "uptime" in table]
     if not uptimes:
         return _fall_again(tables)
@@ -182,8 +190,8 @@ def _counter_of(tables: list[dict[str, float]]) -> str | None:
 def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
     """Absolute readings from differences. Gauges are differences, too, so their sums are the gauges again.
 
-    Where a second run was appended, its first table is absolute again: its Uptime (or its statements) is more than all
-    before together, and much more than a difference. Behind a difference that is missing, a gauge is not known until
+    Where a second run was appended, its first table is absolute again: its size of a page is not 0. Without that, its
+    Uptime (or its statements) is more than all before together, and much more than a difference. Behind a difference that is missing, a gauge is not known until
     then; of a counter, the differences are enough.
     """
     found = [dict(tables[0])]
@@ -197,7 +205,8 @@ def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
         # A difference over a stall may be longer than a young server's Uptime, but it has few statements.
         has_as_many = statements is None or table[statements] >= last[statements]
         is_more = name is not None and table[name] > last[name] and has_as_many
-        if is_high and (is_more or (not has_uptime and _is_absolute(table, tables[0]))):
+        is_absolute = is_high and (is_more or (not has_uptime and _is_absolute(table, tables[0])))
+        if (table[_CONSTANT] > 0) if _CONSTANT in table else is_absolute:
             found.append(dict(table))
         else:
             known = [one for one in table if one in last or one not in ABSOLUTE]

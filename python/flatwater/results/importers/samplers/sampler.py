@@ -50,6 +50,10 @@ class Recording:
     day_first: Recording | None = None
     #: Whether its times tell the year; else it is one of `stamps.NO_YEAR`.
     has_year: bool = True
+    #: Whether they tell the day; else they count from the midnight before the first.
+    has_day: bool = True
+    #: Whether its times are no more than the interval that it was told to keep: a reading that came late looks like any.
+    is_counted: bool = False
     #: The unit of `workload.throughput`, if the samples have it.
     unit: str = ""
     #: What was assumed or left out, a sentence each.
