@@ -74,7 +74,7 @@ def _with_year(recording: Recording, known: Sequence[float]) -> Recording:
 
 
 def _with_day(recording: Recording, known: Sequence[float]) -> Recording:
-    """The times of a day that is not told, on the day nearest to the files beside it; alone, from their beginning on."""
+    """The times of an untold day, on the day nearest to the files beside it; alone, from their beginning on."""
     if recording.has_day or not recording.times:
         return recording
     first = first_s(recording)

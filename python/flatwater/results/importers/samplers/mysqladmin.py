@@ -31,8 +31,8 @@ _HEADING = re.compile(r"\|\s*Variable_name\s*\|\s*Value\s*\|")
 #: Some values are sentences: Buffer pool(s) load completed at 261129 21:33:02.
 _ROW = re.compile(r"\|\s*([A-Za-z_0-9]{1,80})\s*\|([^|]*)\|?")
 
-#: It never changes, so its difference is 0: it tells a table of differences from one of counters. Servers since 5.0 have
-#: it, but scripts that pick some counters may not.
+#: It never changes, so its difference is 0: it tells a table of differences from one of counters. Servers since 5.0
+#: have it, but scripts that pick some counters may not.
 _CONSTANT = "innodb_page_size"
 #: Intervals of one run differ by no more than this share, or by a second.
 _UNEVEN = 0.1
@@ -191,8 +191,8 @@ def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
     """Absolute readings from differences. Gauges are differences, too, so their sums are the gauges again.
 
     Where a second run was appended, its first table is absolute again: its size of a page is not 0. Without that, its
-    Uptime (or its statements) is more than all before together, and much more than a difference. Behind a difference that is missing, a gauge is not known until
-    then; of a counter, the differences are enough.
+    Uptime (or its statements) is more than all before together, and much more than a difference. Behind a difference
+    that is missing, a gauge is not known until then; of a counter, the differences are enough.
     """
     found = [dict(tables[0])]
     has_uptime = all("uptime" in table for table in tables)

@@ -52,7 +52,7 @@ class Recording:
     has_year: bool = True
     #: Whether they tell the day; else they count from the midnight before the first.
     has_day: bool = True
-    #: Whether its times are no more than the interval that it was told to keep: a reading that came late looks like any.
+    #: Whether its times only repeat the interval that it was told to keep: a reading that came late looks like any.
     is_counted: bool = False
     #: The unit of `workload.throughput`, if the samples have it.
     unit: str = ""
