@@ -147,6 +147,47 @@ def test_what_a_deadlock_has_left_of_a_transaction_can_be_rolled_back(
     assert ran.summary.counters["error_1213"] == 1 and rows(foreign, schema) == ["one", "two"]
 
 
+def test_what_a_lock_wait_timeout_has_left_of_a_transaction_can_be_rolled_back(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path
+) -> None:
+    """This server rolls back the whole transaction with it (innodb_rollback_on_timeout)."""
+    schema = table(foreign, "waited")
+    foreign.instance.query(f"ALTER TABLE {schema}.t ADD id INT PRIMARY KEY")
+    foreign.instance.query(f"INSERT INTO {schema}.t VALUES ('one', 1)")
+    connects = [(session, "Connect", f"app@localhost on {schema} using Socket") for session in (1, 2)]
+    steps = [
+        [(1, "BEGIN"), (1, "UPDATE t SET a = 'x' WHERE id = 1"), (2, "SET innodb_lock_wait_timeout = 1")],
+        [(2, "BEGIN"), (2, "UPDATE t SET a = 'y' WHERE id = 1"), (2, "INSERT INTO t VALUES ('rolled back', 2)")],
+        [(2, "ROLLBACK")],
+        [(1, "ROLLBACK")],
+    ]
+    text = general(*connects) + "".join(
+        general(*((session, "Query", sql) for session, sql in step), second=second)
+        for second, step in zip((1, 2, 3, 8), steps, strict=True)
+    )
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, speed=2)
+    assert ran.summary.counters["error_1205"] == 1 and rows(foreign, schema) == ["one"], ran.summary.warnings
+
+
+def test_a_lost_connection_is_made_anew_with_its_settings(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    """Without autocommit = 0, what follows would be committed; a recorded connection after it has none of them."""
+    schema = table(foreign, "set_again")
+    foreign.instance.query(f"CREATE PROCEDURE {schema}.killed() KILL CONNECTION CONNECTION_ID()")
+    sql = ["SET autocommit = 0", "SET @a = 'kept'", "CALL killed()", "DO 1", "INSERT INTO t VALUES (@a)", "COMMIT"]
+    sql += ["INSERT INTO t VALUES ('rolled back')", "ROLLBACK"]
+    text = general(
+        (7, "Connect", f"app@localhost on {schema} using Socket"),
+        *((7, "Query", one) for one in sql),
+        (7, "Quit", ""),
+        (8, "Connect", f"app@localhost on {schema} using Socket"),
+        (8, "Query", "INSERT INTO t VALUES (CONCAT('committed', COALESCE(@a, '')))"),
+        (8, "Quit", ""),
+    )
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, connections=1)
+    assert ran.summary.counters["reconnects"] == 1, ran.summary.counters
+    assert rows(foreign, schema) == ["committed", "kept"], ran.summary.warnings
+
+
 def test_a_transaction_that_begins_in_a_schema_that_is_not_there_is_one(
     servers: ServerLab, foreign: Foreign, tmp_path: Path
 ) -> None:

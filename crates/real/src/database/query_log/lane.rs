@@ -7,6 +7,7 @@ use flatwater_core::workload::sql::effect;
 
 use super::job::{Counter, Job, KINDS, kind_of};
 use super::queues::Found;
+use super::settings::Settings;
 use crate::Error;
 use crate::database::again::Lost;
 use crate::database::connection::{Connection, LOGIN, Login, Reply, SqlError};
@@ -46,6 +47,8 @@ pub(super) struct Lane<'a> {
     of: Vec<u64>,
     /// The schemas that the USE of recorded connections led to.
     led: HashMap<u64, Option<String>>,
+    /// What was set in the session, and is set again where its connection is lost.
+    settings: Settings,
     begun_ns: u64,
 }
 
@@ -64,6 +67,7 @@ impl<'a> Lane<'a> {
             rolled_back: None,
             of: Vec::new(),
             led: HashMap::new(),
+            settings: Settings::default(),
             begun_ns: 0,
         };
         // A failure ends the run before it begins.
@@ -91,6 +95,14 @@ impl<'a> Lane<'a> {
         let login = self.login();
         let mut connection = Connection::open_within(login, self.job.crew.abandon_flag(), LOGIN)?;
         connection.keep_rows(0);
+        for sql in self.settings.iter() {
+            connection.queue_query(sql);
+            match connection.reply() {
+                // It was set before. Should it not be now, what needs it is refused, too.
+                Ok(_) | Err(SqlError::Server { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         if !self.job.spec.allow_writes {
             make_read_only(&mut connection)?;
         }
@@ -143,6 +155,9 @@ impl<'a> Lane<'a> {
         // No statement closes a schema.
         let has_schema = self.moved && self.schema_of(entry).is_none();
         let is_lost = self.connection.is_none() && !self.closed;
+        if self.closed || has_state {
+            self.settings.clear();
+        }
         if is_lost || !(self.closed || has_state || has_schema) {
             return true;
         }
@@ -232,7 +247,7 @@ impl<'a> Lane<'a> {
         if is_lost {
             self.connection = None;
         }
-        if self.in_transaction && (is_lost || ROLLED_BACK.iter().any(|code| error.is(*code))) {
+        if self.in_transaction && (is_lost || self.has_rolled_back(&error)) {
             (self.in_transaction, self.rolled_back) = (false, Some(entry.session));
         }
         let kind = KINDS[kind];
@@ -248,6 +263,16 @@ impl<'a> Lane<'a> {
         }
         self.job.crew.fail(Error::Workload(text));
         false
+    }
+
+    /// Whether a server has rolled the whole transaction back with an error. With a lock wait timeout, it does so if it has
+    /// `innodb_rollback_on_timeout`: it is asked whether a transaction is open.
+    fn has_rolled_back(&mut self, error: &SqlError) -> bool {
+        if !error.is(refused::LOCK_WAIT_TIMEOUT) {
+            return ROLLED_BACK.iter().any(|code| error.is(*code));
+        }
+        let answer = self.connection.as_mut().map(|connection| connection.query("DO 0"));
+        matches!(answer, Some(Ok(Reply { in_transaction: Some(false), .. })))
     }
 
     /// The schema of a statement: where its connection has sent a USE, the one that this led to.
@@ -294,6 +319,9 @@ impl<'a> Lane<'a> {
             self.in_transaction = open;
         }
         self.count(Counter::Queries, 1);
+        if reply.is_ok() && !self.job.shared {
+            self.settings.keep(&entry.sql);
+        }
         if let Some(opened) = schema_of_use(&entry.sql) {
             // One that failed leaves the schema as it was: a connection without one is not made anew in a transaction.
             if reply.is_ok() {

@@ -5,6 +5,7 @@ mod feeder;
 mod job;
 mod lane;
 mod queues;
+mod settings;
 mod told;
 
 use std::collections::BTreeSet;
