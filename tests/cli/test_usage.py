@@ -11,6 +11,7 @@ from calls import Called, Caller
 from typer.main import get_command
 
 from flatwater.cli import make_app
+from flatwater.errors import UserError
 
 
 def _verbs() -> dict[str, Any]:
@@ -29,6 +30,27 @@ NUMBERS = [
     for parameter in command.params
     if parameter.opts[0].startswith("-") and parameter.type_descriptor.annotation in (int, float)
 ]
+#: Every path, of every verb.
+PATHS = [
+    (verb, parameter.name)
+    for verb, command in VERBS.items()
+    for parameter in command.params
+    if "Path" in str(parameter.type_descriptor.annotation)
+]
+
+
+@pytest.mark.parametrize(("verb", "name"), PATHS)
+def test_an_empty_path_is_not_the_current_folder(verb: str, name: str) -> None:
+    """A script's `--out "$FORGOTTEN"` fills no folder, and `ls "$FORGOTTEN"` tells of none."""
+    words = []
+    for parameter in VERBS[verb].params:
+        is_option = parameter.opts[0].startswith("-")
+        if parameter.name == name:
+            words += [parameter.opts[0], ""] if is_option else [""]
+        elif not is_option:
+            words.append("x")
+    with pytest.raises(UserError, match="the path is empty"):
+        VERBS[verb].make_context(verb, words)
 
 
 #: A name that no file can have: where it is only looked at, the kernel's error is all that there is.

@@ -38,9 +38,9 @@ def explain_usage(error: TyperException) -> UserError:
     text = error.format_message()
     parameter = getattr(error, "param", None)
     if type(error).__name__ == "MissingParameter" and parameter is not None:
-        return UserError("is missing", where=_name(parameter), hint=help_)
+        return UserError("is missing", where=name_of(parameter), hint=help_)
     if parameter is not None:
-        return UserError(_wrong_value(error, parameter), where=_name(parameter), hint=help_)
+        return UserError(_wrong_value(error, parameter), where=name_of(parameter), hint=help_)
     for pattern, explain in _EXPLAINED:
         if match := pattern.fullmatch(text):
             return explain(match, context, help_)
@@ -95,7 +95,7 @@ def _wrong_value(error: TyperException, parameter: Any) -> str:
     return error.message.rstrip(".")
 
 
-def _name(parameter: Any) -> str:
+def name_of(parameter: Any) -> str:
     """`--jobs` for an option, `FILE` for an argument."""
     longest = max(parameter.opts, key=len)
     return str(longest if longest.startswith("-") else parameter.metavar or parameter.name.upper())

@@ -8,9 +8,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperCommand
+
+from flatwater.errors import UserError
 
 if TYPE_CHECKING:
     from flatwater.cli.stores import Wanted
+
+
+class _Command(TyperCommand):
+    """A verb whose paths are not empty: an empty one would be the current folder (`--out "$FORGOTTEN"`)."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "" in args or any(one.startswith("-") and one.endswith("=") for one in args):
+            given, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for parameter in list[Any](order):
+                is_path = parameter.type_descriptor.annotation in (Path, list[Path])
+                if is_path and "" in _each(given.get(parameter.name)):
+                    from flatwater.cli.usage import name_of
+
+                    hint = "is it a variable of the shell that is not set?"
+                    raise UserError("the path is empty", where=name_of(parameter), hint=hint)
+        return super().parse_args(ctx, args)
 
 
 def add_verb(app: typer.Typer, module: Any) -> None:
@@ -31,11 +50,11 @@ def add_verb(app: typer.Typer, module: Any) -> None:
             given = _resolved(given, reads, takes)
         return module.verb(**given)
 
-    app.command(module.NAME, help=escape(module.verb.__doc__ or ""), epilog=module.EXAMPLES)(call)
+    app.command(module.NAME, cls=_Command, help=escape(module.verb.__doc__ or ""), epilog=module.EXAMPLES)(call)
 
 
 def _each(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _may_be_address(value: object) -> bool:
