@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from flatwater.errors import UserError
@@ -21,6 +22,7 @@ from flatwater.fit.workload.counters import (
     check_real,
     count_run,
     require_enough,
+    window_numbers,
 )
 from flatwater.fit.workload.twin import COMPARED, twins
 
@@ -251,3 +253,12 @@ def test_redo_of_an_old_server_is_that_of_the_generation_that_models_it(measured
     generation = generation_of(flavour, version)
     workload = default_workload("tpcc", generation).model_copy(update={"generation": measured})
     assert workload.tells_redo_of(generation) and not workload.tells_redo_of("mysql-8.0")
+
+
+@pytest.mark.parametrize("late_s", [-0.002, 0.0, 0.00148])
+def test_a_reading_that_comes_a_little_late_costs_no_window(late_s: float) -> None:
+    """A run of 20 s has four windows of five seconds, and none of four."""
+    lengths_s = np.full(20, 1.0)
+    lengths_s[9] += late_s
+    lengths_s[10] -= late_s / 2
+    assert np.bincount(window_numbers(lengths_s).astype(int)).tolist() == [5, 5, 5, 5]

@@ -51,6 +51,23 @@ def test_an_event_has_its_own_time_where_intervals_are_written_late(
     assert [event.time_s for event in journal.events] == [3.75]
 
 
+@pytest.mark.parametrize(("length_s", "lines", "is_told"), [(1.4, 1, False), (1.6, 2, False), (9.0, 9, True)])
+def test_a_long_interval_counts_as_long_as_it_was(tmp_path: Path, length_s: float, lines: int, is_told: bool) -> None:
+    """flatwater was stopped: one reading of 9 s among those of a second is not one of ten in the mean."""
+    with Journal(tmp_path / "journal.jsonl", "IOPS", interval_s=1.0, durable=False) as journal:
+        journal.interval(interval(0.0, 1.0), 0.0, "measure")  # type: ignore[arg-type]
+        journal.interval(interval(1.0, 1.0 + length_s), 0.0, "measure")  # type: ignore[arg-type]
+    series = journal.series()
+    assert series is not None
+    assert series["workload.throughput"].value.tolist() == [10.0] * (1 + lines)
+    assert series["workload.instance0_throughput"].value.tolist() == [3.0] * (1 + lines)
+    assert series["workload.throughput"].time_s[-1] == pytest.approx(1.0 + length_s)
+    assert len(series["workload.in_flight"]) == 2, "a level is known at the end only"
+    assert journal.tally.counters == {"deadlocks": 4}
+    assert [(phase.start_s, phase.end_s) for phase in journal.phases] == [(0.0, pytest.approx(1.0 + length_s))]
+    assert [event.kind for event in journal.events] == (["pause"] if is_told else [])
+
+
 def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     append(path)

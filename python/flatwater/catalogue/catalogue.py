@@ -15,11 +15,8 @@ from flatwater.catalogue.index import (
     chosen,
     joined,
     nothing,
-    number_array,
-    numbers_of,
     of_rows,
     read_index,
-    text_array,
     write_index,
     young_ns,
 )
@@ -27,6 +24,7 @@ from flatwater.catalogue.many import read_many, stamps_of
 from flatwater.catalogue.rows import Rows, read_rows
 from flatwater.catalogue.tables import RUN
 from flatwater.errors import UserError
+from flatwater.results.arrays import number_array, numbers_of, text_array
 from flatwater.stores import is_mirror
 
 #: The most letters of a reason: a folder from another source may contain anything.
@@ -62,7 +60,7 @@ def read_catalogue(paths: Sequence[Path]) -> Catalogue:
     paths_of_runs = text_array(kept.runs)
     tables = {}
     for name, table in kept.tables.items():
-        numbers = number_array(numbers_of(table))
+        numbers = number_array(numbers_of(table[RUN]))
         names = pa.DictionaryArray.from_arrays(numbers, paths_of_runs)
         tables[name] = table.set_column(0, pa.field(RUN, names.type), names)
     return Catalogue(kept.runs, tables, left_out)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -24,6 +24,7 @@ import pyarrow as pa
 from flatwater.catalogue.rows import Rows
 from flatwater.catalogue.tables import RUN, TABLES
 from flatwater.owned import write_atomic
+from flatwater.results.arrays import number_array, numbers_of, text_array
 from flatwater.results.schema import SCHEMA_VERSION
 
 #: Changes of the tables' meaning make older indexes worthless.
@@ -79,7 +80,7 @@ def chosen(kept: Kept, places: list[int]) -> Kept:
     number[places] = np.arange(len(places), dtype=np.int32)
     tables = {}
     for name, table in kept.tables.items():
-        numbers = number[numbers_of(table)]
+        numbers = number[numbers_of(table[RUN])]
         wanted = numbers >= 0
         if not wanted.all():
             table, numbers = table.take(number_array(np.flatnonzero(wanted).astype(np.int32))), numbers[wanted]
@@ -93,7 +94,7 @@ def joined(first: Kept, second: Kept) -> Kept:
         return second
     tables = {}
     for name, table in second.tables.items():
-        numbers = number_array(numbers_of(table) + np.int32(len(first.runs)))
+        numbers = number_array(numbers_of(table[RUN]) + np.int32(len(first.runs)))
         moved = table.set_column(0, table.schema.field(RUN), numbers)
         tables[name] = pa.concat_tables([first.tables[name], moved])
     return Kept(first.runs + second.runs, first.stamps + second.stamps, tables)
@@ -119,7 +120,7 @@ def _is_sound(kept: Kept) -> bool:
         found.validate(full=True)
         if not found.schema.equals(table.schema) or found[RUN].null_count:
             return False
-        numbers = numbers_of(found)
+        numbers = numbers_of(found[RUN])
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(kept.runs):
             return False
     return len(kept.tables["runs"]) == len(kept.runs)
@@ -135,32 +136,6 @@ def write_index(folder: Path, kept: Kept) -> None:
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(file, written.getvalue(), durable=False)
-
-
-def numbers_of(table: pa.Table) -> Numbers:
-    """The number of each row's run."""
-    # `to_numpy` and `pa.array` would load pandas where it is installed, which takes a third of a second.
-    parts = [
-        np.frombuffer(chunk.buffers()[1], np.int32, len(chunk), chunk.offset * np.dtype(np.int32).itemsize)
-        for chunk in table[RUN].chunks
-        if len(chunk)
-    ]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
-
-
-def number_array(numbers: Numbers) -> pa.Array:
-    """Arrow's array of them."""
-    return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers))])
-
-
-def text_array(texts: Sequence[str]) -> pa.Array:
-    """The same for texts."""
-    encoded = [text.encode() for text in texts]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int32)
-    np.cumsum([len(text) for text in encoded], out=offsets[1:])
-    return pa.Array.from_buffers(
-        pa.string(), len(encoded), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
-    )
 
 
 def _write(written: BytesIO, table: pa.Table) -> None:

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from flatwater._engine import results_read, results_stamps
-from flatwater.catalogue.index import Kept, Numbers, joined, nothing, number_array, text_array
+from flatwater.catalogue.index import Kept, Numbers, joined, nothing
 from flatwater.catalogue.tables import TABLES, Table
+from flatwater.results.arrays import number_array, text_array
 from flatwater.results.foreign import is_foreign
 from flatwater.results.schema import SCHEMA_VERSION
 

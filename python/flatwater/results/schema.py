@@ -78,7 +78,7 @@ class Event(_Stored):
     """Something that happened at one moment.
 
     `seam` (resumed after a kill), `fault`, `recovered` (a server that had died answers again), `warning`, `round`,
-    `incident` (an event of a modelled device).
+    `incident` (an event of a modelled device), `pause` (flatwater recorded nothing for a while).
     """
 
     time_s: float

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from flatwater.results.arrays import numbers_of
 from flatwater.results.foreign import open_regular
 from flatwater.results.series import EMPTY, SERIES_SCHEMA, Series
 
@@ -89,7 +90,7 @@ class _SeriesFile:
                 if group.key == wanted:
                     table = self.parquet.read_row_group(index, columns=["time_s", "value"])
                     _require_whole(table)
-                    yield Series(table["time_s"].to_numpy(), table["value"].to_numpy())
+                    yield Series(numbers_of(table["time_s"]), numbers_of(table["value"]))
             elif group is None or group.may_hold(wanted):
                 yield from (series for key, series in self.runs(index) if key == wanted)
 
@@ -155,13 +156,13 @@ def _runs(table: pa.Table) -> list[tuple[Key, Series]]:
     table = table.combine_chunks()
     if not len(table):
         return []
-    cells = table["cell"].to_numpy()
+    cells = numbers_of(table["cell"])
     layers, metrics = (cast("Any", table[name].chunk(0)) for name in ("layer", "metric"))
-    codes = [cells, layers.indices.to_numpy(), metrics.indices.to_numpy()]
+    codes = [cells, numbers_of(layers.indices), numbers_of(metrics.indices)]
     changes = np.flatnonzero(np.logical_or.reduce([np.diff(code) != 0 for code in codes])) + 1
     if len(changes) >= GROUP_SERIES_MAX:
         raise ValueError(f"a group has {len(changes) + 1:,} series, which no run writes")
-    times, values = table["time_s"].to_numpy(), table["value"].to_numpy()
+    times, values = numbers_of(table["time_s"]), numbers_of(table["value"])
     layer_names, metric_names = layers.dictionary.to_pylist(), metrics.dictionary.to_pylist()
     bounds = [0, *changes.tolist(), len(table)]
     return [

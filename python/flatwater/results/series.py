@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flatwater.errors import UserError
+from flatwater.results.arrays import binary_array, number_array, text_array
 from flatwater.results.foreign import NotRegularError, open_regular
 from flatwater.results.schema import JournalLine
 
@@ -185,15 +186,14 @@ def _write_part(cell: int, block: list[JournalLine], journal: Path, parts: Path,
     names = sorted(columns)
     lengths = [len(columns[name][0]) for name in names]
     codes = np.repeat(np.arange(len(names), dtype=np.int32), lengths)
-    layers = pa.array([name.split(".", 1)[0] for name in names], pa.string())
-    metrics = pa.array([name.split(".", 1)[1] for name in names], pa.string())
-    table = pa.table(
+    places = number_array(codes)
+    table = pa.Table.from_arrays(
         [
-            pa.array(np.full(sum(lengths), cell, dtype=np.int32)),
-            pa.DictionaryArray.from_arrays(codes, layers),
-            pa.DictionaryArray.from_arrays(codes, metrics),
-            pa.array(np.array([t for name in names for t in columns[name][0]], dtype=np.float64)),
-            pa.array(np.array([v for name in names for v in columns[name][1]], dtype=np.float64)),
+            number_array(np.full(sum(lengths), cell, dtype=np.int32)),
+            pa.DictionaryArray.from_arrays(places, text_array([name.split(".", 1)[0] for name in names])),
+            pa.DictionaryArray.from_arrays(places, text_array([name.split(".", 1)[1] for name in names])),
+            number_array(np.array([t for name in names for t in columns[name][0]], dtype=np.float64)),
+            number_array(np.array([v for name in names for v in columns[name][1]], dtype=np.float64)),
         ],
         schema=SERIES_SCHEMA,
     )
@@ -209,12 +209,12 @@ def _write_histograms(cell: int, block: list[JournalLine], journal: Path, path: 
         hdr = [base64.b64decode(text, validate=True) for _, _, text in rows]
     except ValueError as error:
         raise UserError(f"a histogram is not base64: {error}", where=str(journal)) from None
-    table = pa.table(
+    table = pa.Table.from_arrays(
         [
-            pa.array(np.full(len(rows), cell, dtype=np.int32)),
-            pa.array([kind for kind, _, _ in rows], pa.string()),
-            pa.array([time_s for _, time_s, _ in rows], pa.float64()),
-            pa.array(hdr, pa.binary()),
+            number_array(np.full(len(rows), cell, dtype=np.int32)),
+            text_array([kind for kind, _, _ in rows]),
+            number_array(np.array([time_s for _, time_s, _ in rows], dtype=np.float64)),
+            binary_array(hdr),
         ],
         schema=HISTOGRAM_SCHEMA,
     )

@@ -83,8 +83,9 @@ class CellRunner:
         health: CellHealth | None = None
         # A modelled cell that a kill or a power failure destroys can be computed again: no need to wait for the disk.
         durable = not self._experiment.in_virtual_time
-        unit = self._experiment.workload.unit
-        with Journal(self._cell.journal, unit, self._cell.index, durable=durable) as journal:
+        unit, interval_s = self._experiment.workload.unit, self._experiment.record.interval_s
+        index = self._cell.index
+        with Journal(self._cell.journal, unit, index, interval_s=interval_s, durable=durable) as journal:
             try:
                 self._prepare(journal)
                 watch = self._watch_drives()

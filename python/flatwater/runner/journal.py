@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
 import re
 import time
@@ -40,10 +41,15 @@ class Journal:
     journal, including the lines of a killed run.
     """
 
-    def __init__(self, path: Path, unit: str, cell: int = 0, *, durable: bool = True) -> None:
-        """`durable`: the end waits until the journal is on the disk. A modelled cell needs no such wait."""
+    def __init__(
+        self, path: Path, unit: str, cell: int = 0, *, interval_s: float = math.inf, durable: bool = True
+    ) -> None:
+        """`interval_s`: how long intervals should be. `durable`: the end waits until the journal is on the disk. A
+        modelled cell needs no such wait.
+        """
         self._path = path
         self._unit = unit
+        self._interval_s = interval_s
         self._cell = cell
         self._durable = durable
         self.probes: Sequence[Probe] = ()
@@ -145,10 +151,11 @@ class Journal:
         metrics = sampled | metrics
         # Rounded as they are written, so that the analysis now and a later one use the same values.
         metrics = {name: float(f"{value:.7g}") for name, value in metrics.items()}
+        start_s = self._spread(interval, offset_s, phase, metrics)
         self._write(
             {
                 "time_s": round(offset_s + interval["end_s"], 6),
-                "start_s": round(offset_s + interval["start_s"], 6),
+                "start_s": round(start_s, 6),
                 "phase": phase,
                 "cpu_s": interval["cpu_s"],
                 "totals": interval["totals"],
@@ -166,6 +173,29 @@ class Journal:
             self.event("incident", text, offset_s + time_s)
         return metrics
 
+    def _spread(self, interval: Interval, offset_s: float, phase: str, metrics: dict[str, float]) -> float:
+        """Writes a line with the rates of a long interval for each interval of its time but the last; returns the start
+        of the last, seconds of the cell.
+
+        Where the program was stopped, or got no processor, there is one interval of all that time. Each counts alike in
+        a mean and in a verdict, so it must not count as one.
+        """
+        start_s, end_s = offset_s + interval["start_s"], offset_s + interval["end_s"]
+        length_s = end_s - start_s
+        if length_s <= LONG_TIMES * self._interval_s:
+            return start_s
+        count = round(length_s / self._interval_s)
+        rates = {name: value for name, value in metrics.items() if _RATE.fullmatch(name)}
+        cpu_s = None if interval["cpu_s"] is None else 0.0
+        for place in range(count - 1):
+            line: JournalLine = {"phase": phase, "cpu_s": cpu_s, "totals": {}, "metrics": rates, "histograms": {}}
+            line["start_s"] = round(start_s + length_s * place / count, 6)
+            line["time_s"] = round(start_s + length_s * (place + 1) / count, 6)
+            self._write(line)
+        if length_s > PAUSE_TIMES * self._interval_s:
+            self.event("pause", f"nothing was recorded for {length_s:.3g} s: {_WHY_PAUSED}", end_s)
+        return start_s + length_s * (count - 1) / count
+
     def event(self, kind: str, text: str, at_s: float | None = None) -> None:
         """Writes an event: now, or at a moment of the cell's time."""
         if at_s is None:
@@ -179,6 +209,11 @@ class Journal:
         self._account(line)
 
 
+#: An interval that is so many times as long as it should be stands for several; one that is longer still is told.
+LONG_TIMES, PAUSE_TIMES = 1.5, 2.5
+_WHY_PAUSED = "flatwater was stopped, or got no processor. The mean of this time stands for each of its intervals"
+#: What is counted in an interval, and no level at its end.
+_RATE = re.compile(r"workload\.(?:\w+_per_s|(?:instance\d+_)?throughput)")
 #: Unit -> the metric that it counts, and the factor from the metric to the unit.
 _RATES = {
     "MiB/s": ("workload.bytes_per_s", 1 / MIB),

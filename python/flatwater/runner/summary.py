@@ -11,10 +11,11 @@ from flatwater.analysis.figures import lookup_figure
 from flatwater.analysis.load_hosts import load_host_warnings
 from flatwater.experiment import Experiment, Fileio, Observed, PlannedCell, PublishedFigure, published_for
 from flatwater.health.modelled import modelled_health
+from flatwater.printing import counted
 from flatwater.probe.disk import storage_warning
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
 from flatwater.results.phases import APPROACH, MEASURE, measured_phases, measured_samples
-from flatwater.results.schema import CellStatus, FieldValues, JournalLine, ServerFacts, Transition, now_utc
+from flatwater.results.schema import CellStatus, Event, FieldValues, JournalLine, ServerFacts, Transition, now_utc
 from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.journal import Journal
 from flatwater.runner.schedule import UntilSteady
@@ -75,7 +76,15 @@ def summarise_cell(
         response_limits=stack.workload.response_limits(tally),
         recoveries_s=stack.database.recoveries_s,
         servers=stack.database.facts,
-        warnings=[*injected, *warnings, *stack.warnings(), *_place_warnings(stack), *analysis.warnings, *of_hosts],
+        warnings=[
+            *injected,
+            *_paused(journal.events, phases),
+            *warnings,
+            *stack.warnings(),
+            *_place_warnings(stack),
+            *analysis.warnings,
+            *of_hosts,
+        ],
         gaps=stack.gaps(),
         statements=stack.workload.statements(),
         load_hosts=load_hosts,
@@ -92,6 +101,19 @@ def summarise_cell(
     if figures_published := _compare_published(plan, summary):
         summary.published, *summary.published_others = figures_published
     return summary
+
+
+def _paused(events: Sequence[Event], phases: Sequence[Phase]) -> list[str]:
+    """The warning about times of the measured phase in which nothing was recorded."""
+    found = [
+        event
+        for event in events
+        if event.kind == "pause" and any(one.start_s < event.time_s <= one.end_s for one in measured_phases(phases))
+    ]
+    if not found:
+        return []
+    more = f" (and {counted(len(found) - 1, 'time')} more)" if len(found) > 1 else ""
+    return [f"until {found[0].time_s:,.0f} s{more}, {found[0].text}"]
 
 
 def keep_without_running(cell: Cell, experiment: Experiment, status: CellStatus, error: str) -> CellSummary:

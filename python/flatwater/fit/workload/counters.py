@@ -14,7 +14,7 @@ from flatwater.experiment.twin import FIELD as TWIN
 from flatwater.experiment.units import parse_size
 from flatwater.fit.workload.others import other_cores
 from flatwater.results import Cell, Result, open_result
-from flatwater.results.phases import lengths_s, measured_samples
+from flatwater.results.phases import Values, lengths_s, measured_samples
 from flatwater.results.schema import FieldValues
 from flatwater.results.started import resume_command
 
@@ -183,7 +183,7 @@ def _count_cell(cell: Cell, experiment: Experiment, swept: FieldValues) -> Count
         name: np.interp(time_s, samples.time_s, samples.value) for name, samples in measured.items() if len(samples)
     }
     windows = []
-    numbers = np.floor((np.cumsum(length_s) - 1e-3) / WINDOW_S)
+    numbers = window_numbers(length_s)
     for number in np.unique(numbers):
         inside = numbers == number
         seconds = float(length_s[inside].sum())
@@ -198,6 +198,11 @@ def _count_cell(cell: Cell, experiment: Experiment, swept: FieldValues) -> Count
     pool = _pool_bytes(folder, experiment, where)
     loaded, indexes = (_indexes(folder / name) for name in ("tables-loaded.json", "tables.json"))
     return CountedCell(experiment, swept, pool, loaded, indexes, before, windows, cell.index)
+
+
+def window_numbers(own_s: Values) -> Values:
+    """The window of each reading, of which some come a few milliseconds late: the one in which its middle lies."""
+    return np.floor((np.cumsum(own_s) - own_s / 2) / WINDOW_S)
 
 
 def _pool_bytes(folder: Path, experiment: Experiment, where: str) -> int:

@@ -42,6 +42,7 @@ EVENTS = {
     "seam": ("resumed", INK, "dash"),
     "fault": ("fault", RED, "dot"),
     "recovered": ("recovered", GREEN, "dot"),
+    "pause": ("not recorded", INK, "dot"),
     # An incident of a modelled device has its own text as its name.
     "incident": ("", PURPLE, "dot"),
 }
