@@ -186,6 +186,31 @@ def test_an_mpstat_without_its_heading_lies_where_its_times_say(tmp_path: Path) 
     assert "its times have no day: taken for the one that is nearest" in told(found)["mpstat.txt"]
 
 
+def test_the_day_that_is_nearest_to_the_run_is_a_warning(tmp_path: Path) -> None:
+    """An iostat that began a day before does not move it."""
+    early = iostat(N, stamped=True, form="%m/%d/%Y %H:%M:%S").replace("03/13/2026", "03/12/2026")
+    files = {"mpstat.txt": "\n".join(mpstat(N).splitlines()[20:]), "iostat.txt": early}
+    (cell,) = read(tmp_path, files).cells
+    assert min(one.end_s for one in cell.others if "machine.cpu_user_pct" in one.metrics) == 6.0
+    assert any("its times have no day" in warning for warning in cell.warnings)
+
+
+@pytest.mark.parametrize(
+    ("command", "every_s", "step_s"),
+    [("dstat -cd 5 --output x.csv", None, 5), ("dstat -cd --output x.csv 5", None, 5), ("dstat --output=x", 2.0, 2)],
+)
+def test_the_interval_of_a_dstat_without_times(
+    tmp_path: Path, command: str, every_s: float | None, step_s: int
+) -> None:
+    lines = dstat_csv(12).replace("dstat -tcd --output x.csv 1", command).splitlines()
+    rows = [line.partition(",")[2] if line[:1].isdigit() or line[:7] == '"epoch"' else line for line in lines]
+    (tmp_path / "run.txt").write_text(sysbench(60))
+    (tmp_path / "d.csv").write_text("\n".join(rows) + "\n")
+    (cell,) = read_folder([tmp_path], FORMATS, Options(every_s=every_s)).cells
+    users = [one for one in cell.others if "machine.cpu_user_pct" in one.metrics]
+    assert [one.end_s for one in users] == [float(step_s * number) for number in range(1, 13)]
+
+
 def test_seconds_that_begin_elsewhere_are_told_so(tmp_path: Path) -> None:
     rows = "".join(f"{600 + i},{50 * i}\n" for i in range(N))
     found = read(tmp_path, {"c.csv": "ts,com_commit\n" + rows})

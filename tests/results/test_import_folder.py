@@ -168,6 +168,36 @@ def test_a_recording_of_a_whole_sweep(
         assert [one.path.name for one in found.reports if one.left_out] == [sampled]
 
 
+def test_a_runs_own_recording_goes_before_that_of_the_sweep(place: Path) -> None:
+    texts = [sysbench(N, prefix=lambda second, begin=begin: f"{at(begin + second)} ") for begin in (0, 300)]
+    own = iostat(400, stamped=True).replace(" 1.5625 ", " 9.9999 ")
+    write(place, **{"1.txt": texts[0], "2.txt": texts[1], "iostat.txt": iostat(400, stamped=True), "2.iostat.txt": own})
+    cells = read(place).cells
+    name = "storage.read_bytes_per_s"
+    read_bytes = [{one.metrics[name] for one in cell.others if name in one.metrics} for cell in cells]
+    assert read_bytes == [{1.5625 * 2**20}, {9.9999 * 2**20}]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "sampled", "options", "why"),
+    [
+        ("%Y-%m-%d %H:%M:%S ", vmstat(400, stamped=True), Options(), "its clock and that of the runs differ"),
+        ("%Y-%m-%d %H:%M:%S ", vmstat(400, stamped=True), Options(zone_s=0.0), ""),
+        ("%b %d %H:%M:%S ", iostat(400, stamped=True), Options(), "the times of the runs have no year"),
+        ("%Y-%m-%d %H:%M:%S ", "\n".join(mpstat(400).splitlines()[1:]), Options(), ""),
+    ],
+)
+def test_what_times_say_of_a_sweeps_recording(
+    place: Path, prefix: str, sampled: str, options: Options, why: str
+) -> None:
+    texts = [sysbench(N, prefix=lambda second, begin=begin: at(begin + second, prefix)) for begin in (0, 300)]
+    write(place, **{"1.txt": texts[0], "2.txt": texts[1], "stats.txt": sampled})
+    found = read_folder([place], FORMATS, options)
+    left = [one.left_out for one in found.reports if one.left_out]
+    assert all(why in one for one in left) and bool(left) == bool(why)
+    assert all(len(cell.others) in (0 if why else N, N - 1) for cell in found.cells)
+
+
 #: A sampled file, its program, the runs beside it with their formats, and the places of those that it belongs to.
 NAMED = [
     ("16th.iostat.txt", "iostat", [("16th.sysbench.txt", "sysbench"), ("64th.sysbench.txt", "sysbench")], [0]),

@@ -106,6 +106,23 @@ class TestOfAServer:
         assert figures(recording, "database.threads_running") == [5.0] * 21
         assert any("restarted before reading 12" in note for note in recording.notes)
 
+    @pytest.mark.parametrize("begins", [540, 5000])
+    def test_one_difference_over_a_restart(self, tmp_path: Path, begins: int) -> None:
+        """mysqladmin waited for the server (-f -w): the difference is negative, however long the server was up."""
+        commits = 50 * begins
+        first = {"Com_commit": commits, "Innodb_page_size": 16384, "Threads_running": 5, "Uptime": begins}
+        usual = {"Com_commit": 50, "Innodb_page_size": 0, "Threads_running": 0, "Uptime": 1}
+        fell = {
+            "Com_commit": 40 - commits - 500,
+            "Innodb_page_size": 0,
+            "Threads_running": 1,
+            "Uptime": 4 - begins - 10,
+        }
+        recording = read(tmp_path, self.tables(first, *[usual] * 10, fell, *[usual] * 10))
+        assert figures(recording, "workload.throughput") == [50.0] * 10 + [None] + [50.0] * 10
+        assert figures(recording, "database.threads_running") == [5.0] * 10 + [6.0] * 11
+        assert any("restarted before reading 12" in note for note in recording.notes)
+
 
 class TestOfTheProgram:
     """Its first row is the mean since boot again. Headings come on each screen, too, where it is none."""

@@ -115,7 +115,7 @@ def _line_of(recordings: Mapping[Path, Recording], options: Options) -> Path | N
 
 def _give_line(cell: ImportedCell, path: Path, recording: Recording, options: Options) -> None:
     """Makes the samples of a recording the line of a run, without a ramp-up."""
-    scale = 1.0
+    scale = recording.scale(options.every_s)
     if recording.clock == "none" and not recording.interval_s:
         scale = options.every_s or _step_s(cell, recording)
         if not options.every_s:

@@ -65,7 +65,10 @@ class Timeline:
         assumed = ""
         scale, shift = 1.0, 0.0
         if recording.clock == "none":
-            scale = 1.0 if recording.interval_s else self.every_s or self._guessed_step(samples)
+            if recording.interval_s:
+                scale = recording.scale(self.every_s)
+            else:
+                scale = self.every_s or self._guessed_step(samples)
             timed = recording.interval_s and not recording.is_counted
             assumed = f"{'times without a date' if timed else 'no times'}: taken to begin with the run"
             assumed += "" if recording.interval_s or self.every_s else f", in intervals of {scale:g} s"

@@ -21,12 +21,13 @@ _NO_DAY = "its times have no day: taken for the one that is nearest to the files
 
 def settled(recordings: Mapping[Path, Recording], cell: ImportedCell | None) -> dict[Path, Recording]:
     """The recordings, and the start of the run, with the dates that agree with the files beside them."""
-    known = [first_s(one) for one in recordings.values() if one.clock != "none" and is_certain(one)]
-    if cell is not None and cell.began is not None and cell.has_year:
-        known.append(cell.began[0])
+    known = [first_s(one) for one in recordings.values() if one.clock != "none" and _is_certain(one)]
+    run = [cell.began[0]] if cell is not None and cell.began is not None and cell.has_year else []
+    known += run
     found = {path: _with_order(one, known) for path, one in recordings.items()}
     known += [first_s(one) for path, one in found.items() if recordings[path].day_first is not None and one.times]
-    found = {path: _with_day(_with_year(one, known), known) for path, one in found.items()}
+    # A recording may have begun days before the run.
+    found = {path: _with_day(_with_year(one, known), run or known) for path, one in found.items()}
     if cell is not None and cell.began is not None and not cell.has_year:
         years = _years_to(cell.began[0], known)
         cell.began = _moved(cell.began[0], years), cell.began[1]
@@ -35,8 +36,12 @@ def settled(recordings: Mapping[Path, Recording], cell: ImportedCell | None) -> 
     return found
 
 
-def is_certain(recording: Recording) -> bool:
-    """Whether its dates can be read in one way only."""
+def settled_by(recording: Recording, known: Sequence[float]) -> Recording:
+    """The recording with the dates that are nearest to moments that are known."""
+    return _with_day(_with_year(_with_order(recording, known), known), known)
+
+
+def _is_certain(recording: Recording) -> bool:
     return recording.day_first is None and recording.has_year and recording.has_day and bool(recording.times)
 
 
@@ -90,7 +95,7 @@ def _at_other_times(recording: Recording, moved: Callable[[float], float], note:
         return [replace(one, at_s=moved(one.at_s)) for one in samples]
 
     devices = {name: all_of(samples) for name, samples in recording.devices.items()}
-    return replace(recording, samples=all_of(recording.samples), devices=devices, notes=[*recording.notes, note])
+    return replace(recording, samples=all_of(recording.samples), devices=devices, told=[*recording.told, note])
 
 
 def _years_to(at_s: float, known: Sequence[float]) -> int:

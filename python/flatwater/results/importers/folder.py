@@ -17,7 +17,7 @@ from flatwater.printing import counted
 from flatwater.results.importers.adding import Assembled
 from flatwater.results.importers.assemble import Options, assemble, from_recordings
 from flatwater.results.importers.clocks import span_of
-from flatwater.results.importers.dates import is_certain, settled
+from flatwater.results.importers.dates import settled, settled_by
 from flatwater.results.importers.imported import ImportedCell, Importer
 from flatwater.results.importers.names import key_of, runs_of
 from flatwater.results.importers.prefixes import prefix_of
@@ -81,7 +81,7 @@ def read_folder(paths: Sequence[Path], formats: Sequence[Importer], options: Opt
     for folder, files in by_folder.items():
         group = _classified(files, formats, found)
         prefix = _prefix(folder, root) if many else ""
-        for part in _parted(group, found):
+        for part in _parted(group, options, found):
             _assemble(part, prefix, options, found)
     if not found.cells:
         raise _nothing(found, paths)
@@ -194,10 +194,10 @@ def _run_text(cell: ImportedCell) -> str:
     return ", ".join([text, *cell.unread])
 
 
-def _parted(group: _Group, found: Found) -> Iterator[_Group]:
+def _parted(group: _Group, options: Options, found: Found) -> Iterator[_Group]:
     """The files of a folder by the run that they belong to."""
     if len(group.cells) > 1:
-        yield from _by_run(group, found)
+        yield from _by_run(group, options, found)
         return
     by_key: dict[tuple[str, ...], _Group] = {}
     for path, recording in group.recordings:
@@ -209,43 +209,67 @@ def _parted(group: _Group, found: Found) -> Iterator[_Group]:
         yield from by_key.values()
 
 
-def _by_run(group: _Group, found: Found) -> Iterator[_Group]:
+def _by_run(group: _Group, options: Options, found: Found) -> Iterator[_Group]:
     """The runs, each with what has its name. Of several runs of one name, or of none, only times tell which it is."""
     parts = [_Group([one]) for one in group.cells]
     runs = [(path, group.formats[path]) for path, _ in group.cells]
+    shared: list[tuple[Path, Recording, Sequence[int], bool]] = []
     for path, recording in group.recordings:
         own = runs_of(path, recording.tool, runs)
         # A name of its own is that of another run, which may have been on another host at the same time.
-        named = own or ([] if key_of(path, recording.tool) else range(len(runs)))
-        within = own if len(own) == 1 else _runs_within(recording, group, named)
-        if within:
-            for place in within:
+        named: Sequence[int] = own or ([] if key_of(path, recording.tool) else range(len(runs)))
+        if len(own) == 1:
+            parts[own[0]].recordings.append((path, recording))
+        else:
+            shared.append((path, recording, named, bool(own)))
+    for path, recording, named, has_name in shared:
+        places, why = _runs_within(recording, group, named, options)
+        # What has a run's own name goes before what only shares its time.
+        having = [place for place in places if any(one.tool == recording.tool for _, one in parts[place].recordings)]
+        for place in places:
+            if place not in having:
                 parts[place].recordings.append((path, recording))
-            continue
-        why = f"belongs to none of the {len(runs)} runs in its folder: none has a name like it"
-        if own:
-            why = f"{len(own)} runs have its name: it is not known which of them it belongs to"
-        found.reports.append(FileReport(path, recording.tool, left_out=why))
+        if places and len(having) == len(places):
+            why = f"the runs in its time have recordings of {recording.tool} of their own"
+        elif not places and has_name:
+            why = f"{len(named)} runs have its name, and {why or 'it is not known which of them it belongs to'}"
+        elif not places:
+            none = f"belongs to none of the {len(runs)} runs in its folder: none has a name like it"
+            why = f"{none}, and {why}" if why else none
+        if len(having) == len(places):
+            found.reports.append(FileReport(path, recording.tool, left_out=why))
     yield from parts
 
 
-def _runs_within(recording: Recording, group: _Group, places: Sequence[int]) -> list[int]:
-    """The runs in whose time a recording lies, by the same clock; none if two of these ran at the same time."""
-    if recording.clock == "none" or not is_certain(recording):
-        return []
-    begin_s, end_s = span_of(recording)
-    spans: list[tuple[float, float, int]] = []
-    for place in places:
-        cell = group.cells[place][1]
-        if cell.began is None or not cell.has_year or cell.began[1] != (recording.clock == "epoch"):
-            continue
-        start_s = cell.began[0]
-        stop_s = start_s + (cell.intervals[-1].end_s if cell.intervals else 0.0)
-        if min(end_s, stop_s) > max(begin_s, start_s):
-            spans.append((start_s, stop_s, place))
-    spans.sort()
-    apart = all(after[0] >= before[1] for before, after in pairwise(spans))
-    return [place for _, _, place in spans] if apart else []
+def _runs_within(recording: Recording, group: _Group, places: Sequence[int], options: Options) -> tuple[list[int], str]:
+    """The runs in whose time a recording lies; else none, and why, if its times could tell it."""
+    timed = [(place, cell) for place, (_, cell) in enumerate(group.cells) if place in places and cell.began is not None]
+    if recording.clock == "none" or not recording.times or not timed:
+        return [], ""
+    dated = [cell.began[0] for _, cell in timed if cell.began is not None and cell.has_year]
+    if not dated:
+        return [], "the times of the runs have no year"
+    known = settled_by(recording, dated)
+    spans = [_on_one_clock(cell.began[0], cell.began[1], options) for _, cell in timed if cell.began is not None]
+    begin = _on_one_clock(span_of(known)[0], known.clock == "epoch", options)
+    if any(is_epoch != begin[1] for _, is_epoch in spans):
+        return [], "it is not known how its clock and that of the runs differ (--timezone tells it)"
+    end_s = begin[0] + span_of(known)[1] - span_of(known)[0]
+    inside = []
+    for (place, cell), (start_s, _) in zip(timed, spans, strict=True):
+        totals_s = cell.totals_only.length_s if cell.totals_only is not None else 0.0
+        stop_s = start_s + (cell.intervals[-1].end_s if cell.intervals else totals_s)
+        if min(end_s, stop_s) > max(begin[0], start_s):
+            inside.append((start_s, stop_s, place))
+    inside.sort()
+    if any(after[0] < before[1] for before, after in pairwise(inside)):
+        return [], "runs in its time were at the same time: it is of one of them"
+    return [place for _, _, place in inside], "" if inside else "its times lie in none of them"
+
+
+def _on_one_clock(at_s: float, is_epoch: bool, options: Options) -> tuple[float, bool]:
+    """A moment, and whether its zone is known: the user may tell that of times without one."""
+    return (at_s, is_epoch) if is_epoch or options.zone_s is None else (at_s - options.zone_s, True)
 
 
 def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None:

@@ -232,7 +232,7 @@ def _moment(state: _State, cell: str) -> float | None:
 
 def _delay(command: str) -> float | None:
     """The seconds between two rows of a command line: its last number, or the last but one if a count follows."""
-    words = command.split()
+    words = re.sub(r"--output[ =]\S+", "", command).split()
     while words and not words[-1].startswith("-") and not words[-1].isdecimal():
         words = words[:-1]
     numbers: list[int] = []

@@ -117,13 +117,25 @@ def _believed(found: list[_Table], notes: list[str]) -> list[_Table]:
     if _is_relative(tables):
         # The first is the Uptime itself, and the others are distances, but for the first of a run that was appended.
         wrong = [place + 1 for place in damaged(uptimes[1:], median(uptimes[1:]))]
-        wrong = [place for place in wrong if not _is_absolute(tables[place], tables[0])]
+        again = _restarts(uptimes)
+        wrong = [place for place in wrong if place not in again and not _is_absolute(tables[place], tables[0])]
     else:
         wrong = _without_restarts(uptimes, damaged(uptimes))
     if not wrong:
         return found
     notes.append(damage_note(uptimes, [table.line for table in found], wrong))
     return [table for place, table in enumerate(found) if place not in set(wrong)]
+
+
+def _restarts(uptimes: list[float]) -> set[int]:
+    """The differences with which the server's Uptime falls to one that is possible: it was restarted."""
+    found: set[int] = set()
+    uptime = uptimes[0]
+    for place, difference in enumerate(uptimes[1:], 1):
+        if difference < 0 <= uptime + difference:
+            found.add(place)
+        uptime += difference
+    return found
 
 
 def _is_absolute(table: dict[str, float], first: dict[str, float]) -> bool:

@@ -73,6 +73,12 @@ class Recording:
         found = {sample.at_s for one in (self.samples, *self.devices.values()) for sample in one}
         return sorted(found)
 
+    def scale(self, every_s: float | None) -> float:
+        """By how much its times are stretched where the user says how far apart its samples are. Times that the file
+        tells are never stretched.
+        """
+        return every_s / self.interval_s if every_s and self.interval_s and self.is_counted else 1.0
+
     def spaced(self, samples: Sequence[Sample], step_s: float, *, is_told: bool) -> list[Sample]:
         """Samples of it with `step_s` seconds between those that have numbers for times.
 
