@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from lab import Ran
 from serverlab import Foreign, ServerLab
 
@@ -186,6 +187,70 @@ def test_a_lost_connection_is_made_anew_with_its_settings(servers: ServerLab, fo
     ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, connections=1)
     assert ran.summary.counters["reconnects"] == 1, ran.summary.counters
     assert rows(foreign, schema) == ["committed", "kept"], ran.summary.warnings
+
+
+#: A server closes a connection that was idle for so long; the next statement does not know.
+IDLE = (7, "Query", "SET wait_timeout = 1")
+
+
+@pytest.mark.parametrize(
+    ("lost", "kept"),
+    [
+        ("COMMIT", ["autocommit", "first", "third"]),
+        ("ROLLBACK", ["autocommit", "first", "third"]),
+        ("CREATE TABLE other (a INT)", ["autocommit", "first", "third"]),
+        ("INSERT INTO t VALUES ('lost')", ["third"]),
+    ],
+)
+def test_behind_a_lost_end_of_a_transaction_nothing_is_left_of_it(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path, lost: str, kept: list[str]
+) -> None:
+    """What follows is committed as it was. What is left of a transaction ends with its own end."""
+    schema = table(foreign, "lost_end")
+    text = general(
+        (7, "Connect", f"app@localhost on {schema} using Socket"),
+        IDLE,
+        (7, "Query", "BEGIN"),
+        (7, "Query", "INSERT INTO t VALUES ('gone')"),
+    )
+    text += general((7, "Query", lost), (7, "Query", "INSERT INTO t VALUES ('first')"), second=5)
+    text += general((7, "Query", "INSERT INTO t VALUES ('autocommit')"), (7, "Query", "ROLLBACK"), second=6)
+    text += general((7, "Query", "INSERT INTO t VALUES ('third')"), (7, "Quit", ""), second=7)
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, speed=2)
+    assert ran.summary.errors == 1 and rows(foreign, schema) == kept, ran.summary.warnings
+
+
+def test_a_distributed_transaction_that_was_lost_ends_where_it_ended(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path
+) -> None:
+    schema = table(foreign, "lost_xa")
+    first = (7, "Query", "XA START 'a'"), (7, "Query", "INSERT INTO t VALUES ('gone')")
+    rest = [
+        *("INSERT INTO t VALUES ('committed')", "XA END 'a'", "XA PREPARE 'a'", "XA COMMIT 'a'"),
+        *("INSERT INTO t VALUES ('autocommit')", "XA START 'b'", "INSERT INTO t VALUES ('gone')"),
+        *("XA END 'b'", "XA ROLLBACK 'b'"),
+    ]
+    text = general((7, "Connect", f"app@localhost on {schema} using Socket"), IDLE, *first)
+    text += general((7, "Query", "INSERT INTO t VALUES ('lost')"), *((7, "Query", one) for one in rest), second=5)
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, speed=2)
+    assert ran.summary.errors == 1 and rows(foreign, schema) == ["autocommit", "committed"], ran.summary.warnings
+
+
+def test_what_was_computed_is_not_computed_again(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    """Nor written by a replay that only reads: with autocommit = 0, a setting that is a query begins a transaction."""
+    schema = table(foreign, "computed")
+    foreign.instance.query(
+        f"CREATE FUNCTION {schema}.next_id() RETURNS INT MODIFIES SQL DATA BEGIN "
+        f"INSERT INTO {schema}.t VALUES ('next'); RETURN 5; END"
+    )
+    text = general(
+        (7, "Connect", f"app@localhost on {schema} using Socket"),
+        *((7, "Query", one) for one in ("SET autocommit = 0", "SET @a = next_id()", "COMMIT", IDLE[2])),
+    )
+    text += general((7, "Query", "SELECT 1"), (7, "Query", "SELECT next_id()"), (7, "Query", "COMMIT"), second=5)
+    for allow_writes, left in ((False, []), (True, ["next", "next"])):
+        ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, speed=2, allow_writes=allow_writes)
+        assert rows(foreign, schema) == left, ran.summary.warnings
 
 
 def test_a_transaction_that_begins_in_a_schema_that_is_not_there_is_one(

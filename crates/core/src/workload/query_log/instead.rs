@@ -65,9 +65,38 @@ pub fn is_of_transaction(sql: &[u8]) -> bool {
     }
 }
 
+/// Whether nothing is left of an open transaction behind a statement, also if its answer never came.
+pub fn ends_transaction(sql: &[u8]) -> bool {
+    let words: Vec<String> = words_of(sql).take(64).collect();
+    let word = |place: usize| words.get(place).map_or("", String::as_str);
+    match word(0) {
+        // ROLLBACK TO a savepoint; AND CHAIN begins the next one.
+        "COMMIT" | "ROLLBACK" => {
+            let chains = words.iter().position(|word| word == "CHAIN").is_some_and(|place| word(place - 1) != "NO");
+            !chains && word(1) != "TO" && word(2) != "TO"
+        }
+        // They commit (MySQL's manual, "Statements That Cause an Implicit Commit").
+        "CREATE" | "DROP" => word(1) != "TEMPORARY",
+        "ALTER" | "TRUNCATE" | "RENAME" | "GRANT" | "REVOKE" | "LOCK" => true,
+        "SET" => word(1).ends_with("AUTOCOMMIT") && matches!(word(2), "1" | "ON" | "TRUE"),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn behind_an_end_nothing_is_left() {
+        for sql in ["COMMIT", "rollback work", "COMMIT AND NO CHAIN", "CREATE TABLE t (a INT)", "SET autocommit = 1"] {
+            assert!(ends_transaction(sql.as_bytes()), "{sql}");
+        }
+        let others = ["ROLLBACK TO a", "ROLLBACK WORK TO SAVEPOINT a", "COMMIT AND CHAIN", "DROP TEMPORARY TABLE t"];
+        for sql in others.into_iter().chain(["INSERT INTO t VALUES (1)", "BEGIN", "SET autocommit = 0", ""]) {
+            assert!(!ends_transaction(sql.as_bytes()), "{sql}");
+        }
+    }
     use crate::workload::sql::effect;
 
     #[test]

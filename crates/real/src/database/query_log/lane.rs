@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use flatwater_core::workload::query_log::{Entry, STATEMENT_BYTES_MAX, schema_of_use};
+use flatwater_core::workload::query_log::{Entry, STATEMENT_BYTES_MAX, ends_transaction, schema_of_use};
 use flatwater_core::workload::sql::effect;
 
 use super::job::{Counter, Job, KINDS, kind_of};
 use super::queues::Found;
 use super::settings::Settings;
+use super::verbs::{needs_no_schema, xa_verb};
 use crate::Error;
 use crate::database::again::Lost;
 use crate::database::connection::{Connection, LOGIN, Login, Reply, SqlError};
@@ -41,8 +42,12 @@ pub(super) struct Lane<'a> {
     dropped: bool,
     /// A transaction is open.
     in_transaction: bool,
+    /// It is a distributed one that is not prepared: it is lost with its connection.
+    in_xa: bool,
     /// The recorded connection of which the server has rolled back an open transaction, whose statements go on.
     rolled_back: Option<u64>,
+    /// The recorded connection whose distributed transaction was lost, and goes on as a common one.
+    instead_of_xa: Option<u64>,
     /// The recorded connections whose statements this connection has sent, without those that are over.
     of: Vec<u64>,
     /// The schemas that the USE of recorded connections led to.
@@ -64,7 +69,9 @@ impl<'a> Lane<'a> {
             closed: false,
             dropped: false,
             in_transaction: false,
+            in_xa: false,
             rolled_back: None,
+            instead_of_xa: None,
             of: Vec::new(),
             led: HashMap::new(),
             settings: Settings::default(),
@@ -95,6 +102,9 @@ impl<'a> Lane<'a> {
         let login = self.login();
         let mut connection = Connection::open_within(login, self.job.crew.abandon_flag(), LOGIN)?;
         connection.keep_rows(0);
+        if !self.job.spec.allow_writes {
+            make_read_only(&mut connection)?;
+        }
         for sql in self.settings.iter() {
             connection.queue_query(sql);
             match connection.reply() {
@@ -103,12 +113,9 @@ impl<'a> Lane<'a> {
                 Err(error) => return Err(error),
             }
         }
-        if !self.job.spec.allow_writes {
-            make_read_only(&mut connection)?;
-        }
         connection.wait_at_most(None);
         self.schema.clone_from(&login.schema);
-        (self.moved, self.closed, self.dropped, self.in_transaction) = (false, false, false, false);
+        (self.moved, self.closed, self.dropped, self.in_transaction, self.in_xa) = (false, false, false, false, false);
         self.connection = Some(connection);
         Ok(())
     }
@@ -161,7 +168,7 @@ impl<'a> Lane<'a> {
         if is_lost || !(self.closed || has_state || has_schema) {
             return true;
         }
-        (self.connection, self.rolled_back) = (None, None);
+        (self.connection, self.rolled_back, self.instead_of_xa) = (None, None, None);
         self.reconnect(kind_of(entry), Counter::Resets)
     }
 
@@ -172,7 +179,7 @@ impl<'a> Lane<'a> {
         self.of.retain(|connection| *connection != session);
         self.job.queues.keep_waiting(&mut self.of);
         if is_known && self.of.is_empty() && self.connection.is_some() {
-            (self.connection, self.closed, self.rolled_back) = (None, true, None);
+            (self.connection, self.closed, self.rolled_back, self.instead_of_xa) = (None, true, None, None);
         }
     }
 
@@ -246,9 +253,13 @@ impl<'a> Lane<'a> {
         let is_lost = !matches!(error, SqlError::Server { .. });
         if is_lost {
             self.connection = None;
+            // It is not sent again, but what follows relies on it.
+            self.note_setting(&entry.sql);
         }
         if self.in_transaction && (is_lost || self.has_rolled_back(&error)) {
-            (self.in_transaction, self.rolled_back) = (false, Some(entry.session));
+            self.in_transaction = false;
+            self.instead_of_xa = (is_lost && self.in_xa).then_some(entry.session);
+            self.rolled_back = (!ends_transaction(&entry.sql)).then_some(entry.session);
         }
         let kind = KINDS[kind];
         let text = if self.job.shared {
@@ -313,14 +324,28 @@ impl<'a> Lane<'a> {
                 Err(error) => return Err(error),
             }
         }
-        connection.queue_query(&entry.sql);
+        let sql = match (self.instead_of_xa == Some(entry.session)).then(|| xa_verb(&entry.sql)).as_deref() {
+            Some("END" | "PREPARE") => return Ok(()),
+            Some("COMMIT") => &b"COMMIT"[..],
+            Some("ROLLBACK") => &b"ROLLBACK"[..],
+            _ => &entry.sql,
+        };
+        connection.queue_query(sql);
         let reply = connection.reply();
+        if sql.len() != entry.sql.len() || ends_transaction(sql) {
+            self.instead_of_xa = None;
+        }
         if let Ok(Reply { in_transaction: Some(open), .. }) = reply {
             self.in_transaction = open;
         }
         self.count(Counter::Queries, 1);
-        if reply.is_ok() && !self.job.shared {
-            self.settings.keep(&entry.sql);
+        if reply.is_ok() {
+            self.note_setting(&entry.sql);
+            match xa_verb(&entry.sql).as_str() {
+                "START" | "BEGIN" => self.in_xa = true,
+                "PREPARE" | "COMMIT" | "ROLLBACK" => self.in_xa = false,
+                _ => {}
+            }
         }
         if let Some(opened) = schema_of_use(&entry.sql) {
             // One that failed leaves the schema as it was: a connection without one is not made anew in a transaction.
@@ -333,6 +358,12 @@ impl<'a> Lane<'a> {
         // A schema that is dropped and made again has to be opened again.
         self.dropped |= reply.is_ok() && effect::verb(&entry.sql) == "DROP";
         reply.map(drop)
+    }
+
+    fn note_setting(&mut self, sql: &[u8]) {
+        if !self.job.shared {
+            self.settings.note(sql);
+        }
     }
 
     /// Connects, and counts it; false if the run ended before.
@@ -354,17 +385,5 @@ impl<'a> Lane<'a> {
 
     fn count(&self, counter: Counter, by: u64) {
         self.job.crew.recorder.count(counter as usize, by);
-    }
-}
-
-/// Whether a statement does the same whichever schema is open: what follows it in another schema relies on it.
-fn needs_no_schema(sql: &[u8]) -> bool {
-    match effect::verb(sql).as_str() {
-        "USE" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" | "XA" => true,
-        // MariaDB's BEGIN NOT ATOMIC is a program.
-        "BEGIN" => effect::reads(sql),
-        // Its value may be a query, and MariaDB's SET STATEMENT runs one.
-        "SET" => !sql.contains(&b'(') && effect::words_of(sql).all(|word| word != "STATEMENT"),
-        _ => false,
     }
 }

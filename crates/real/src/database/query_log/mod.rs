@@ -7,6 +7,7 @@ mod lane;
 mod queues;
 mod settings;
 mod told;
+mod verbs;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;

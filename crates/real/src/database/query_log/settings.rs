@@ -1,26 +1,63 @@
 //! What a client has set in its session: a connection that was lost is made anew with it.
+//!
+//! Only what has the same value whenever it is sent is kept: words, numbers, strings, and what is made of the server's own
+//! variables. What was computed (`SET @id = LAST_INSERT_ID()`) is lost with its connection.
 
-use flatwater_core::workload::sql::effect;
+use std::ops::Range;
 
-/// A session with more settings than these keeps the last ones. Clients set a few when they connect.
-const KEPT_MAX: usize = 256;
+use flatwater_core::workload::sql::token::{Token, Tokens};
 
-/// The `SET` statements of a session that had effect, each as it was last sent, in this order.
+/// User variables of a session that are kept, and variables at all; of more, the last ones.
+const USERS_MAX: usize = 256;
+const KEPT_MAX: usize = 1024;
+/// What SET sets for the next statement or the next transaction, or not in the session alone.
+const NOT_KEPT: [&str; 9] = [
+    "INSERT_ID",
+    "LAST_INSERT_ID",
+    "IDENTITY",
+    "RAND_SEED1",
+    "RAND_SEED2",
+    "GTID_NEXT",
+    "TX_READ_ONLY",
+    "TRANSACTION_READ_ONLY",
+    "PASSWORD",
+];
+/// Behind `@@` and without a scope, these hold for the next transaction only.
+const OF_NEXT_TRANSACTION: [&str; 2] = ["TX_ISOLATION", "TRANSACTION_ISOLATION"];
+/// Functions that make a value of others, and nothing else.
+const PURE: [&str; 4] = ["CONCAT", "CONCAT_WS", "REPLACE", "TRIM"];
+
+/// What a session has set, as it is sent again, in this order.
 #[derive(Default)]
-pub(super) struct Settings(Vec<Vec<u8>>);
+pub(super) struct Settings(Vec<Setting>);
+
+struct Setting {
+    /// The variable, in capitals.
+    name: String,
+    sql: Vec<u8>,
+}
 
 impl Settings {
-    /// Keeps a statement that a server has run, if it sets something of the session and nothing else.
-    pub(super) fn keep(&mut self, sql: &[u8]) {
-        if !is_of_session(sql) {
-            return;
+    /// Notes a statement that was run, if it is a SET of the session.
+    pub(super) fn note(&mut self, sql: &[u8]) {
+        for (name, found) in assignments(sql) {
+            // A value of the server's variables may be made of the one before.
+            if !found.as_ref().is_some_and(|sql| sql.windows(2).any(|pair| pair == b"@@")) {
+                self.0.retain(|kept| kept.name != name);
+            }
+            if let Some(sql) = found {
+                self.0.push(Setting { name, sql });
+            }
         }
-        let key = variable_of(sql);
-        self.0.retain(|kept| variable_of(kept) != key);
-        if self.0.len() == KEPT_MAX {
-            self.0.remove(0);
-        }
-        self.0.push(sql.to_vec());
+        let is_users = |kept: &Setting| kept.name.starts_with('@');
+        let mut surplus = self.0.iter().filter(|kept| is_users(kept)).count().saturating_sub(USERS_MAX);
+        self.0.retain(|kept| {
+            let is_old = surplus > 0 && is_users(kept);
+            surplus -= usize::from(is_old);
+            !is_old
+        });
+        let surplus = self.0.len().saturating_sub(KEPT_MAX);
+        self.0.drain(..surplus);
     }
 
     /// Nothing is set: the session is another one.
@@ -29,24 +66,145 @@ impl Settings {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().map(Vec::as_slice)
+        self.0.iter().map(|kept| kept.sql.as_slice())
     }
 }
 
-/// Whether it is a SET that reaches no further than the session, and holds longer than the next transaction.
-fn is_of_session(sql: &[u8]) -> bool {
-    let words: Vec<String> = effect::words_of(sql).take(8).collect();
-    let is_level = words.starts_with(&["SET", "SESSION", "TRANSACTION", "ISOLATION"].map(String::from))
-        && !words.iter().any(|word| word == "ONLY" || word == "WRITE");
-    is_level || (words.first().is_some_and(|word| word == "SET") && effect::reads(sql))
+/// The pieces of a statement that have a meaning.
+struct Pieces<'a> {
+    sql: &'a [u8],
+    pieces: Vec<(Token, Range<usize>)>,
 }
 
-/// What a statement sets; the whole statement where that may be several variables, or has no `=`.
-fn variable_of(sql: &[u8]) -> &[u8] {
-    match sql.iter().position(|byte| *byte == b'=') {
-        Some(end) if !sql.contains(&b',') => sql[..end].trim_ascii_end(),
-        _ => sql,
+impl<'a> Pieces<'a> {
+    fn of(sql: &'a [u8]) -> Self {
+        let mut pieces: Vec<_> = Tokens::new(sql).filter(|(token, _)| *token != Token::Nothing).collect();
+        while pieces.last().is_some_and(|(token, _)| *token == Token::Semicolon) {
+            pieces.pop();
+        }
+        Self { sql, pieces }
     }
+
+    fn text(&self, place: usize) -> &'a [u8] {
+        self.pieces.get(place).map_or(b"", |(_, range)| &self.sql[range.clone()])
+    }
+
+    /// A word in capitals, without its backticks.
+    fn word(&self, place: usize) -> String {
+        let text = self.text(place);
+        let bare = text.strip_prefix(b"`").and_then(|rest| rest.strip_suffix(b"`")).unwrap_or(text);
+        String::from_utf8_lossy(bare).to_ascii_uppercase()
+    }
+
+    /// From the first of some pieces to the last, as it was written.
+    fn whole(&self, places: Range<usize>) -> &'a [u8] {
+        if places.is_empty() {
+            b""
+        } else {
+            &self.sql[self.pieces[places.start].1.start..self.pieces[places.end - 1].1.end]
+        }
+    }
+
+    /// The ranges between the commas that are in no brackets.
+    fn parts(&self) -> Vec<Range<usize>> {
+        let (mut found, mut begin, mut depth) = (Vec::new(), 1, 0_i32);
+        for place in 1..self.pieces.len() {
+            match self.text(place) {
+                b"(" => depth += 1,
+                b")" => depth -= 1,
+                b"," if depth == 0 => {
+                    found.push(begin..place);
+                    begin = place + 1;
+                }
+                _ => {}
+            }
+        }
+        found.push(begin..self.pieces.len());
+        found
+    }
+
+    /// Whether a value is the same whenever it is asked for.
+    fn is_constant(&self, places: Range<usize>) -> bool {
+        let is_alone = places.len() == 1;
+        !places.is_empty()
+            && places.clone().all(|place| match self.pieces[place].0 {
+                Token::Quoted => true,
+                Token::Word => {
+                    let word = self.word(place);
+                    let is_number = word.starts_with(|first: char| first.is_ascii_digit());
+                    let is_call = self.text(place + 1) == b"(" && place + 1 < places.end;
+                    let of_server = word.starts_with("@@") || place > places.start && self.text(place - 1) == b".";
+                    // X'4D', _utf8'a'.
+                    let is_kind = self.pieces.get(place + 1).is_some_and(|(token, _)| *token == Token::Quoted);
+                    is_number
+                        || of_server
+                        || (!word.starts_with('@') && (is_alone || is_kind))
+                        || (is_call && PURE.contains(&word.as_str()))
+                }
+                Token::Sign => matches!(self.text(place), b"(" | b")" | b"," | b"." | b"-" | b"+"),
+                _ => false,
+            })
+    }
+}
+
+/// The variables of the session that a statement sets, each with a SET of its own; without one if its value was computed.
+fn assignments(sql: &[u8]) -> Vec<(String, Option<Vec<u8>>)> {
+    let pieces = Pieces::of(sql);
+    if pieces.word(0) != "SET" {
+        return Vec::new();
+    }
+    let whole = || Some(pieces.whole(0..pieces.pieces.len()).to_vec());
+    match (pieces.word(1).as_str(), pieces.word(2).as_str()) {
+        ("NAMES" | "CHARSET", _) | ("CHARACTER", "SET") => return vec![("NAMES".into(), whole())],
+        ("SESSION" | "LOCAL", "TRANSACTION") => {
+            let words: Vec<String> = (3..pieces.pieces.len()).map(|place| pieces.word(place)).collect();
+            let is_level = words.first().is_some_and(|word| word == "ISOLATION")
+                && !words.iter().any(|word| word == "ONLY" || word == "WRITE");
+            return if is_level { vec![("TRANSACTION ISOLATION".into(), whole())] } else { Vec::new() };
+        }
+        ("TRANSACTION" | "PASSWORD" | "ROLE" | "STATEMENT" | "RESOURCE", _) | ("DEFAULT", "ROLE") => return Vec::new(),
+        _ => {}
+    }
+    let mut of_session = true;
+    pieces.parts().into_iter().filter_map(|part| assignment(&pieces, part, &mut of_session)).collect()
+}
+
+/// One of several assignments. A scope without `@@` holds for those behind it, too.
+fn assignment(pieces: &Pieces, part: Range<usize>, of_session: &mut bool) -> Option<(String, Option<Vec<u8>>)> {
+    let equals = part.clone().find(|place| pieces.text(*place) == b"=")?;
+    let end = if pieces.text(equals - 1) == b":" { equals - 1 } else { equals };
+    let mut begin = part.start;
+    match pieces.word(begin).as_str() {
+        "GLOBAL" | "PERSIST" | "PERSIST_ONLY" => *of_session = false,
+        "SESSION" | "LOCAL" => {
+            *of_session = true;
+            begin += 1;
+        }
+        _ => {}
+    }
+    let value = equals + 1..part.end;
+    let first = pieces.word(begin);
+    let is_users = first.starts_with('@') && !first.starts_with("@@");
+    let mut name: String = (begin..end).map(|place| pieces.word(place)).collect();
+    if is_users {
+        let set = [b"SET ", pieces.whole(begin..end), b" = ", pieces.whole(value.clone())].concat();
+        return Some((name, pieces.is_constant(value).then_some(set)));
+    }
+    let has_scope = begin > part.start || name.starts_with("@@SESSION.") || name.starts_with("@@LOCAL.");
+    let is_own = if let Some(bare) = name.strip_prefix("@@") {
+        let own = !["GLOBAL.", "PERSIST.", "PERSIST_ONLY."].iter().any(|scope| bare.starts_with(scope));
+        let bare = bare.strip_prefix("SESSION.").or(bare.strip_prefix("LOCAL.")).unwrap_or(bare).to_owned();
+        let is_next = !has_scope && OF_NEXT_TRANSACTION.contains(&bare.as_str());
+        name = bare;
+        own && !is_next
+    } else {
+        *of_session
+    };
+    if !is_own || NOT_KEPT.contains(&name.as_str()) || name.is_empty() {
+        return None;
+    }
+    let set = [b"SET SESSION ", name.to_ascii_lowercase().as_bytes(), b" = ", pieces.whole(value.clone())].concat();
+    Some((name, pieces.is_constant(value).then_some(set)))
 }
 
 #[cfg(test)]
@@ -56,41 +214,77 @@ mod tests {
     fn kept(statements: &[&str]) -> Vec<String> {
         let mut settings = Settings::default();
         for sql in statements {
-            settings.keep(sql.as_bytes());
+            settings.note(sql.as_bytes());
         }
         settings.iter().map(|sql| String::from_utf8_lossy(sql).into_owned()).collect()
     }
 
     #[test]
     fn the_last_value_of_each() {
-        let set =
-            ["SET autocommit=0", "set names latin1", "SET sql_mode = ''", "SET autocommit = 1", "SET autocommit=0"];
-        assert_eq!(kept(&set), ["set names latin1", "SET sql_mode = ''", "SET autocommit=0"]);
-        let several =
-            ["SET a=1, b=1", "SET a=2", "SET a=1, b=1", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"];
-        assert_eq!(kept(&several), [several[1], several[2], several[3]]);
+        let set = ["SET autocommit=0", "set names latin1", "SET sql_mode = ''", "SET autocommit = 1", "SET NAMES gbk;"];
+        assert_eq!(kept(&set), ["SET SESSION sql_mode = ''", "SET SESSION autocommit = 1", "SET NAMES gbk"]);
+        let commented = ["/*a=b*/ SET autocommit=0", "/*a=b*/ SET `sql_mode`=''", "/*!40101 SET @@session.`x` := 5 */"];
+        assert_eq!(kept(&commented), ["SET SESSION autocommit = 0", "SET SESSION sql_mode = ''", "SET SESSION x = 5"]);
+        let level = "SET LOCAL TRANSACTION ISOLATION LEVEL READ COMMITTED";
+        assert_eq!(
+            kept(&["SET a=1, @b = 'x,=y', local c=-2", level]),
+            ["SET SESSION a = 1", "SET @b = 'x,=y'", "SET SESSION c = -2", level]
+        );
     }
 
     #[test]
-    fn nothing_that_reaches_further() {
+    fn what_is_made_of_the_servers_variables() {
+        let set = ["SET sql_mode=CONCAT(@@sql_mode, ',A')", "SET sql_mode=CONCAT(@@session.sql_mode, ',B'), @old=@@x"];
+        assert_eq!(
+            kept(&set),
+            [
+                "SET SESSION sql_mode = CONCAT(@@sql_mode, ',A')",
+                "SET SESSION sql_mode = CONCAT(@@session.sql_mode, ',B')",
+                "SET @old = @@x"
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_that_was_computed() {
+        let computed = [
+            "SET @a = 1",
+            "SET @a = @a + 1",
+            "SET @b = LAST_INSERT_ID()",
+            "SET @c = (SELECT COUNT(*) FROM t)",
+            "SET @d = shop.next_id()",
+            "SET @e = SLEEP(62)",
+            "SET sql_mode = @old",
+            "SET timestamp = UNIX_TIMESTAMP()",
+        ];
+        assert_eq!(kept(&computed), [""; 0]);
+    }
+
+    #[test]
+    fn nothing_that_reaches_further_or_less_far() {
         let others = [
-            "SET GLOBAL sort_buffer_size = 1",
+            "SET GLOBAL sort_buffer_size = 1, x = 2",
             "SET @@global.sort_buffer_size = 1",
+            "SET @@persist.x = 1",
             "SET PASSWORD = 'x'",
             "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+            "SET @@tx_isolation = 'SERIALIZABLE'",
             "SET SESSION TRANSACTION READ ONLY",
             "SET STATEMENT max_statement_time=1 FOR DELETE FROM t",
-            "SET @next = NEXTVAL(s)",
+            "SET insert_id = 50, last_insert_id = 3",
             "INSERT INTO t SET a = 1",
             "SELECT 1",
+            "SET",
+            "SET =",
         ];
         assert_eq!(kept(&others), [""; 0]);
     }
 
     #[test]
-    fn a_flood_of_them_takes_no_memory() {
-        let flood: Vec<String> = (0..10_000).map(|number| format!("SET @a{number} = 1")).collect();
+    fn a_flood_of_them_leaves_the_servers_variables() {
+        let mut flood = vec!["SET autocommit = 0".to_owned()];
+        flood.extend((0..10_000).map(|number| format!("SET @a{number} = {number}, @b = 'x'")));
         let kept = kept(&flood.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!((kept.len(), kept.last()), (KEPT_MAX, flood.last()));
+        assert!(kept.len() <= USERS_MAX + 2 && kept[0] == "SET SESSION autocommit = 0", "{kept:?}");
     }
 }
