@@ -29,6 +29,7 @@ class Server:
     counters: dict[str, tuple[bool, int]] = field(default_factory=dict)
     lsn: int = 1000
     event_scheduler: str = "OFF"
+    replicating: int = 0
     monitor_s: float = 0.0
     way_s: float = 0.0
     clock: float = 100.0
@@ -58,6 +59,8 @@ class Server:
             return [("1",)]
         if sql == "SHOW GLOBAL VARIABLES LIKE 'event_scheduler'":
             return [("event_scheduler", self.event_scheduler)]
+        if "information_schema.PROCESSLIST" in sql:
+            return [(str(self.replicating),)]
         if sql.startswith("SHOW GLOBAL VARIABLES"):
             return []
         raise EngineError("not known here")
@@ -188,5 +191,7 @@ def test_a_server_of_flatwaters_own_is_asked_every_time(monkeypatch: pytest.Monk
     [("OFF", 1, 1), ("OFF", 5, 5), ("ON", 2, 1), ("ON", 5, 4), ("DISABLED", 2, 2), ("ON", 1, 1)],
 )
 def test_the_event_scheduler_is_no_session_in_a_statement(scheduler: str, told: int, running: int) -> None:
-    server = Server({"Threads_running": str(told)}, event_scheduler=scheduler)
-    assert found_in(server)[0]["threads_running"] == running
+    for replicating in (0, 3):
+        status = {"Threads_running": str(told + replicating)}
+        server = Server(status, event_scheduler=scheduler, replicating=replicating)
+        assert found_in(server)[0]["threads_running"] == running

@@ -209,6 +209,17 @@ def test_a_replica_whose_applier_stops(lab: Lab, make_server: MakeServer) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_threads_of_replication_are_no_clients(lab: Lab, make_server: MakeServer) -> None:
+    """A source and its replica at which nobody works: nothing stalls."""
+    source, replica = make_server("--log-bin=b", "--server-id=1"), make_server("--server-id=2")
+    observe_replica(lab, source, replica, "MASTER_USE_GTID = slave_pos").send(signal.SIGINT)
+    for server in (source, replica):
+        ran = observe(lab, server.url(), "--unit", "qps", length="6s")
+        assert ran.code == 0, ran.stderr
+        assert ran.summary.stalls == [] and ran.summary.metrics["workload.in_flight"].max == 0
+
+
 def test_replication_that_may_not_be_seen_is_told(lab: Lab, server: WatchedServer) -> None:
     ran = observe(lab, server.url("nobody"))
     assert "SLAVE MONITOR" in next(gap.remedy for gap in ran.summary.gaps if gap.what.startswith("replication"))

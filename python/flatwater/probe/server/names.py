@@ -212,14 +212,27 @@ def find_names(connection: Connection, *, own: bool) -> Names:
     return Names(status, metrics, monitor, told, gaps_of(figures, innodb, places), daemons)
 
 
-def _daemons(connection: Connection, running: float | None) -> int:
-    """The event scheduler, on by default since MySQL 8.0: tried servers count it as running, but for MariaDB 10.2.
+#: What the process list calls threads of replication that count as running.
+_REPLICATING = (
+    "SELECT COUNT(*) FROM information_schema.PROCESSLIST "
+    "WHERE COMMAND IN ('Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', 'Slave_worker')"
+)
 
-    With this session alone in the count, it is not in it. On a busy server that cannot be seen: it counts as counted.
+
+def _daemons(connection: Connection, running: float | None) -> int:
+    """Threads that a server counts as running, and that are no client in a statement, now.
+
+    Servers that were tried count those that send the binary log to replicas. MariaDB counts its threads of replication,
+    too, MySQL 5.7 and 8.0 do not. All but MariaDB 10.2 count the event scheduler, on by default since MySQL 8.0. With
+    nobody else in the count, it is not in it. On a busy server that cannot be seen: it counts as counted.
     """
+    if running is None:
+        return 0
+    counted = _quietly(connection, _REPLICATING)
+    of_replication = int((_number(counted[0][0]) if counted and counted[0] else None) or 0)
     rows = _quietly(connection, "SHOW GLOBAL VARIABLES LIKE 'event_scheduler'")
     is_on = bool(rows) and len(rows[0]) > 1 and rows[0][1] == "ON"
-    return int(is_on and running is not None and running > 1)
+    return of_replication + int(is_on and running > 1 + of_replication)
 
 
 def _counters(connection: Connection) -> Counters:
