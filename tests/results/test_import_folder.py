@@ -178,6 +178,16 @@ def test_a_runs_own_recording_goes_before_that_of_the_sweep(place: Path) -> None
     assert read_bytes == [{1.5625 * 2**20}, {9.9999 * 2**20}]
 
 
+def test_the_runs_of_a_sweep_have_the_same_device(place: Path) -> None:
+    """The one that did most over all of it, also where another did more during one run."""
+    texts = [sysbench(N, prefix=lambda second, begin=begin: f"{at(begin + second)} ") for begin in (0, 300)]
+    reports = iostat(400, stamped=True).split("avg-cpu:")
+    reports[2 : N + 3] = [one.replace("sdb   1.00 0.01", "sdb   900.00 9.00") for one in reports[2 : N + 3]]
+    write(place, **{"1.txt": texts[0], "2.txt": texts[1], "iostat.txt": "avg-cpu:".join(reports)})
+    for cell in read(place).cells:
+        assert {one.metrics.get("storage.read_ops_per_s", 100.0) for one in cell.others} == {100.0}
+
+
 @pytest.mark.parametrize(
     ("prefix", "sampled", "options", "why"),
     [

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.printing import counted
-from flatwater.results.importers.adding import Assembled
+from flatwater.results.importers.adding import Assembled, busiest_of
 from flatwater.results.importers.assemble import Options, assemble, from_recordings
 from flatwater.results.importers.clocks import span_of
 from flatwater.results.importers.dates import settled, settled_by
@@ -60,6 +60,8 @@ class _Group:
     recordings: list[tuple[Path, Recording]] = field(default_factory=list)
     #: The formats of the files of runs.
     formats: dict[Path, str] = field(default_factory=dict)
+    #: The device that is taken, where the user names none; None: the busiest one.
+    device: str | None = None
 
 
 @dataclass
@@ -228,7 +230,10 @@ def _by_run(group: _Group, options: Options, found: Found) -> Iterator[_Group]:
         having = [place for place in places if any(one.tool == recording.tool for _, one in parts[place].recordings)]
         for place in places:
             if place not in having:
+                own_devices = any(one.devices for _, one in parts[place].recordings)
                 parts[place].recordings.append((path, recording))
+                # Runs of one recording are compared: of each, the same device is taken.
+                parts[place].device = None if own_devices else busiest_of(recording)
         if places and len(having) == len(places):
             why = f"the runs in its time have recordings of {recording.tool} of their own"
         elif not places and has_name:
@@ -274,6 +279,7 @@ def _on_one_clock(at_s: float, is_epoch: bool, options: Options) -> tuple[float,
 
 def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None:
     recordings = settled(dict(part.recordings), part.cells[0][1] if part.cells else None)
+    options = replace(options, device=options.device or part.device)
     if part.cells:
         (path, cell) = part.cells[0]
         made: Assembled | None = assemble(cell, recordings, options)
