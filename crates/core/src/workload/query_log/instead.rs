@@ -75,6 +75,7 @@ pub fn ends_transaction(sql: &[u8]) -> bool {
             let chains = words.iter().position(|word| word == "CHAIN").is_some_and(|place| word(place - 1) != "NO");
             !chains && word(1) != "TO" && word(2) != "TO"
         }
+        "XA" => matches!(word(1), "COMMIT" | "ROLLBACK"),
         // They commit (MySQL's manual, "Statements That Cause an Implicit Commit").
         "CREATE" | "DROP" => word(1) != "TEMPORARY",
         "ALTER" | "TRUNCATE" | "RENAME" | "GRANT" | "REVOKE" | "LOCK" => true,
@@ -89,9 +90,10 @@ mod tests {
 
     #[test]
     fn behind_an_end_nothing_is_left() {
-        for sql in ["COMMIT", "rollback work", "COMMIT AND NO CHAIN", "CREATE TABLE t (a INT)", "SET autocommit = 1"] {
+        for sql in ["COMMIT", "rollback work", "COMMIT AND NO CHAIN", "CREATE TABLE t (a INT)", "XA COMMIT 'a'"] {
             assert!(ends_transaction(sql.as_bytes()), "{sql}");
         }
+        assert!(ends_transaction(b"SET @@autocommit = 1"));
         let others = ["ROLLBACK TO a", "ROLLBACK WORK TO SAVEPOINT a", "COMMIT AND CHAIN", "DROP TEMPORARY TABLE t"];
         for sql in others.into_iter().chain(["INSERT INTO t VALUES (1)", "BEGIN", "SET autocommit = 0", ""]) {
             assert!(!ends_transaction(sql.as_bytes()), "{sql}");

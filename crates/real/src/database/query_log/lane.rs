@@ -258,8 +258,12 @@ impl<'a> Lane<'a> {
         }
         if self.in_transaction && (is_lost || self.has_rolled_back(&error)) {
             self.in_transaction = false;
-            self.instead_of_xa = (is_lost && self.in_xa).then_some(entry.session);
             self.rolled_back = (!ends_transaction(&entry.sql)).then_some(entry.session);
+            if self.rolled_back.is_none() {
+                self.instead_of_xa = None;
+            } else if is_lost && self.in_xa {
+                self.instead_of_xa = Some(entry.session);
+            }
         }
         let kind = KINDS[kind];
         let text = if self.job.shared {
@@ -324,7 +328,8 @@ impl<'a> Lane<'a> {
                 Err(error) => return Err(error),
             }
         }
-        let sql = match (self.instead_of_xa == Some(entry.session)).then(|| xa_verb(&entry.sql)).as_deref() {
+        let replaced = (self.instead_of_xa == Some(entry.session)).then(|| xa_verb(&entry.sql));
+        let sql = match replaced.as_deref() {
             Some("END" | "PREPARE") => return Ok(()),
             Some("COMMIT") => &b"COMMIT"[..],
             Some("ROLLBACK") => &b"ROLLBACK"[..],
@@ -332,7 +337,7 @@ impl<'a> Lane<'a> {
         };
         connection.queue_query(sql);
         let reply = connection.reply();
-        if sql.len() != entry.sql.len() || ends_transaction(sql) {
+        if ends_transaction(sql) {
             self.instead_of_xa = None;
         }
         if let Ok(Reply { in_transaction: Some(open), .. }) = reply {
