@@ -24,11 +24,12 @@ class _Command(TyperCommand):
             given, _, order = self.make_parser(ctx).parse_args(args=list(args))
             for parameter in list[Any](order):
                 is_path = parameter.type_descriptor.annotation in (Path, list[Path])
-                if is_path and "" in _each(given.get(parameter.name)):
+                # What verbs are about may be a path or the name of an experiment.
+                if (is_path or not parameter.opts[0].startswith("-")) and "" in _each(given.get(parameter.name)):
                     from flatwater.cli.usage import name_of
 
                     hint = "is it a variable of the shell that is not set?"
-                    raise UserError("the path is empty", where=name_of(parameter), hint=hint)
+                    raise UserError("is empty", where=name_of(parameter), hint=hint)
         return super().parse_args(ctx, args)
 
 

@@ -4,6 +4,11 @@ use super::connection::SqlError;
 
 /// ER_LOCK_DEADLOCK: the transaction was rolled back.
 pub(super) const DEADLOCK: u16 = 1213;
+/// ER_SP_DOES_NOT_EXIST, of a savepoint.
+pub(super) const NO_SAVEPOINT: u16 = 1305;
+/// Errors with which a server rolls the whole transaction back: besides a deadlock, ER_LOCK_TABLE_FULL and MariaDB's
+/// ER_CHECKREAD (`row_mysql_handle_errors` in its sources).
+pub(super) const ROLLED_BACK: [u16; 3] = [DEADLOCK, 1206, 1020];
 /// ER_LOCK_WAIT_TIMEOUT.
 pub(super) const LOCK_WAIT_TIMEOUT: u16 = 1205;
 /// ER_CHECKREAD: the row changed since the snapshot was taken (MariaDB's innodb_snapshot_isolation).

@@ -215,7 +215,9 @@ def find_names(connection: Connection, *, own: bool) -> Names:
 #: What the process list calls threads of replication that count as running.
 _REPLICATING = (
     "SELECT COUNT(*) FROM information_schema.PROCESSLIST "
-    "WHERE COMMAND IN ('Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', 'Slave_worker')"
+    "WHERE COMMAND IN ('Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', 'Slave_worker') "
+    # A receiver that does not reach its source.
+    "OR (COMMAND = 'Connect' AND USER = 'system user' AND VERSION() LIKE '%MariaDB%')"
 )
 
 

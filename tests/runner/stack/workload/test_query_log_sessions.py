@@ -236,6 +236,53 @@ def test_a_distributed_transaction_that_was_lost_ends_where_it_ended(
     assert ran.summary.errors == 1 and rows(foreign, schema) == ["autocommit", "committed"], ran.summary.warnings
 
 
+#: The connection is lost: the statement behind it is not run.
+LOST = "CALL killed()"
+INSERT = "INSERT INTO t VALUES ('{}')"
+KEPT, BAD, GONE = (INSERT.format(word) for word in ("kept", "bad", "gone"))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        [LOST, "BEGIN", BAD, "ROLLBACK", KEPT],
+        [LOST, "XA START 'x'", BAD, "XA END 'x'", "XA ROLLBACK 'x'", KEPT],
+        ["SET autocommit = 0", GONE, LOST, "SET SESSION autocommit = 1", KEPT],
+        ["SET autocommit = 0", GONE, LOST, "SET sql_mode = '', `autocommit` = 1", KEPT],
+        ["BEGIN", GONE, LOST, "ANALYZE TABLE t", KEPT],
+        ["BEGIN", GONE, "SAVEPOINT a", LOST, "DO 1", BAD, "ROLLBACK TO a", KEPT, "COMMIT"],
+        ["XA START 'x'", GONE, "XA END 'x'", LOST, "XA COMMIT 'x' ONE PHASE", KEPT],
+        ["BEGIN", GONE, LOST, "DO 1", BAD, LOST, "DO 1", BAD, "ROLLBACK", KEPT],
+    ],
+    ids=lambda sql: " ".join(sql),
+)
+def test_where_a_connection_is_lost_all_is_committed_that_was_and_nothing_else(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path, sql: list[str]
+) -> None:
+    schema = table(foreign, "lost_anywhere")
+    foreign.instance.query(f"CREATE PROCEDURE {schema}.killed() KILL CONNECTION CONNECTION_ID()")
+    text = general((7, "Connect", f"app@localhost on {schema} using Socket"), *((7, "Query", one) for one in sql))
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text)
+    assert rows(foreign, schema) == ["kept"], ran.summary.warnings
+
+
+def test_what_a_lost_connection_had_set_is_not_the_next_ones(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path
+) -> None:
+    schema = table(foreign, "set_by_another")
+    foreign.instance.query(f"CREATE PROCEDURE {schema}.killed() KILL CONNECTION CONNECTION_ID()")
+    text = general(
+        (7, "Connect", f"app@localhost on {schema} using Socket"),
+        *((7, "Query", one) for one in ("SET autocommit = 0", "SET @a = 'of another'", LOST, "DO 1")),
+        (7, "Quit", ""),
+        (8, "Connect", f"app@localhost on {schema} using Socket"),
+        (8, "Query", "INSERT INTO t VALUES (COALESCE(@a, 'kept'))"),
+        (8, "Quit", ""),
+    )
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, connections=1)
+    assert rows(foreign, schema) == ["kept"], ran.summary.warnings
+
+
 def test_what_was_computed_is_not_computed_again(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
     """Nor written by a replay that only reads: with autocommit = 0, a setting that is a query begins a transaction."""
     schema = table(foreign, "computed")

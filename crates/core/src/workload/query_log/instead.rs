@@ -54,13 +54,28 @@ pub fn is_of_transaction(sql: &[u8]) -> bool {
     match words.next().unwrap_or_default().as_str() {
         "BEGIN" | "COMMIT" | "ROLLBACK" | "XA" => true,
         "START" => words.next().is_some_and(|word| word == "TRANSACTION"),
-        "SET" => {
-            // Its name may be in quotes.
-            let plain: Vec<u8> = sql.iter().map(|byte| if *byte == b'`' { b' ' } else { *byte }).collect();
-            let mut behind = words_of(&plain).skip_while(|word| !word.ends_with("AUTOCOMMIT"));
-            // A value in quotes is no word: it may be 'OFF'.
-            behind.next().is_some() && behind.next().is_none_or(|value| !matches!(value.as_str(), "1" | "ON" | "TRUE"))
-        }
+        "SET" => sets_autocommit(sql) == Some(false),
+        _ => false,
+    }
+}
+
+/// Whether a statement turns autocommit on; None of one that does not set it.
+fn sets_autocommit(sql: &[u8]) -> Option<bool> {
+    // Its name may be in quotes.
+    let plain: Vec<u8> = sql.iter().map(|byte| if *byte == b'`' { b' ' } else { *byte }).collect();
+    let mut behind = words_of(&plain).skip_while(|word| !word.ends_with("AUTOCOMMIT"));
+    behind.next()?;
+    // A value in quotes is no word: it may be 'OFF'.
+    Some(behind.next().is_some_and(|value| matches!(value.as_str(), "1" | "ON" | "TRUE")))
+}
+
+/// Whether a statement begins a transaction of several statements, and what follows is of it.
+pub fn begins_transaction(sql: &[u8]) -> bool {
+    let mut words = words_of(sql);
+    match (words.next().unwrap_or_default().as_str(), words.next().unwrap_or_default().as_str()) {
+        // MariaDB's BEGIN NOT ATOMIC is a program.
+        ("BEGIN", behind) => behind != "NOT",
+        ("START", "TRANSACTION") | ("XA", "START" | "BEGIN") => true,
         _ => false,
     }
 }
@@ -78,8 +93,12 @@ pub fn ends_transaction(sql: &[u8]) -> bool {
         "XA" => matches!(word(1), "COMMIT" | "ROLLBACK"),
         // They commit (MySQL's manual, "Statements That Cause an Implicit Commit").
         "CREATE" | "DROP" => word(1) != "TEMPORARY",
-        "ALTER" | "TRUNCATE" | "RENAME" | "GRANT" | "REVOKE" | "LOCK" => true,
-        "SET" => word(1).ends_with("AUTOCOMMIT") && matches!(word(2), "1" | "ON" | "TRUE"),
+        "ALTER" | "TRUNCATE" | "RENAME" | "GRANT" | "REVOKE" | "LOCK" | "OPTIMIZE" | "REPAIR" | "CHECK" | "FLUSH"
+        | "RESET" | "CACHE" | "INSTALL" | "UNINSTALL" => true,
+        // MariaDB's ANALYZE of a statement runs it.
+        "ANALYZE" => matches!(word(1), "TABLE" | "LOCAL" | "NO_WRITE_TO_BINLOG"),
+        "LOAD" => word(1) == "INDEX",
+        "SET" => sets_autocommit(sql) == Some(true),
         _ => false,
     }
 }
@@ -93,7 +112,17 @@ mod tests {
         for sql in ["COMMIT", "rollback work", "COMMIT AND NO CHAIN", "CREATE TABLE t (a INT)", "XA COMMIT 'a'"] {
             assert!(ends_transaction(sql.as_bytes()), "{sql}");
         }
-        assert!(ends_transaction(b"SET @@autocommit = 1"));
+        for sql in
+            ["SET @@session.autocommit = 1", "SET sql_mode = '', `autocommit` = ON", "ANALYZE TABLE t", "FLUSH LOGS"]
+        {
+            assert!(ends_transaction(sql.as_bytes()), "{sql}");
+        }
+        for sql in ["BEGIN", "begin work", "start transaction read only", "XA START 'a'"] {
+            assert!(begins_transaction(sql.as_bytes()), "{sql}");
+        }
+        for sql in ["BEGIN NOT ATOMIC", "START SLAVE", "XA END 'a'", "COMMIT", ""] {
+            assert!(!begins_transaction(sql.as_bytes()), "{sql}");
+        }
         let others = ["ROLLBACK TO a", "ROLLBACK WORK TO SAVEPOINT a", "COMMIT AND CHAIN", "DROP TEMPORARY TABLE t"];
         for sql in others.into_iter().chain(["INSERT INTO t VALUES (1)", "BEGIN", "SET autocommit = 0", ""]) {
             assert!(!ends_transaction(sql.as_bytes()), "{sql}");

@@ -22,6 +22,6 @@ mod unread;
 
 pub use digests::{Amount, Forms, Sendable, Why, is_head as is_digests};
 pub use entry::{Entry, Format, STATEMENT_BYTES_MAX, schema_of_use};
-pub use instead::{ends_transaction, is_of_transaction};
+pub use instead::{begins_transaction, ends_transaction, is_of_transaction};
 pub use reader::{Reader, Tally};
 pub use unread::{Notes, Unread};

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use flatwater_core::workload::query_log::{Entry, STATEMENT_BYTES_MAX, ends_transaction, schema_of_use};
+use flatwater_core::workload::query_log::{
+    Entry, STATEMENT_BYTES_MAX, begins_transaction, ends_transaction, schema_of_use,
+};
 use flatwater_core::workload::sql::effect;
 
 use super::job::{Counter, Job, KINDS, kind_of};
@@ -23,9 +25,6 @@ const LATE_NS: u64 = 10_000_000;
 
 /// ER_BAD_DB_ERROR: the schema is not there.
 pub(super) const NO_SCHEMA: u16 = 1049;
-/// Errors with which a server rolls the whole transaction back: besides a deadlock, ER_LOCK_TABLE_FULL and MariaDB's
-/// ER_CHECKREAD (`row_mysql_handle_errors` in its sources).
-const ROLLED_BACK: [u16; 3] = [refused::DEADLOCK, 1206, 1020];
 
 /// One session.
 pub(super) struct Lane<'a> {
@@ -46,13 +45,15 @@ pub(super) struct Lane<'a> {
     in_xa: bool,
     /// The recorded connection of which the server has rolled back an open transaction, whose statements go on.
     rolled_back: Option<u64>,
+    /// The recorded connection whose open transaction is what was left of one.
+    left_over: Option<u64>,
     /// The recorded connection whose distributed transaction was lost, and goes on as a common one.
     instead_of_xa: Option<u64>,
     /// The recorded connections whose statements this connection has sent, without those that are over.
     of: Vec<u64>,
     /// The schemas that the USE of recorded connections led to.
     led: HashMap<u64, Option<String>>,
-    /// What was set in the session, and is set again where its connection is lost.
+    /// What is set again where its connection is lost.
     settings: Settings,
     begun_ns: u64,
 }
@@ -71,6 +72,7 @@ impl<'a> Lane<'a> {
             in_transaction: false,
             in_xa: false,
             rolled_back: None,
+            left_over: None,
             instead_of_xa: None,
             of: Vec::new(),
             led: HashMap::new(),
@@ -178,7 +180,8 @@ impl<'a> Lane<'a> {
         let is_known = self.of.contains(&session);
         self.of.retain(|connection| *connection != session);
         self.job.queues.keep_waiting(&mut self.of);
-        if is_known && self.of.is_empty() && self.connection.is_some() {
+        // Also where its connection was lost: nothing of it is made anew for another one.
+        if is_known && self.of.is_empty() {
             (self.connection, self.closed, self.rolled_back, self.instead_of_xa) = (None, true, None, None);
         }
     }
@@ -253,17 +256,19 @@ impl<'a> Lane<'a> {
         let is_lost = !matches!(error, SqlError::Server { .. });
         if is_lost {
             self.connection = None;
-            // It is not sent again, but what follows relies on it.
-            self.note_setting(&entry.sql);
+            self.note_setting(&entry.sql); // it is not sent again, but what follows relies on it
         }
-        if self.in_transaction && (is_lost || self.has_rolled_back(&error)) {
+        let begins = is_lost && begins_transaction(&entry.sql);
+        // A savepoint is gone with its transaction, and what is left was behind it.
+        let is_gone = self.left_over == Some(entry.session) && error.is(refused::NO_SAVEPOINT);
+        if begins || is_gone || (self.in_transaction && (is_lost || self.has_rolled_back(&error))) {
+            let of_xa = is_lost && (self.in_xa || (begins && !xa_verb(&entry.sql).is_empty()));
             self.in_transaction = false;
-            self.rolled_back = (!ends_transaction(&entry.sql)).then_some(entry.session);
-            if self.rolled_back.is_none() {
-                self.instead_of_xa = None;
-            } else if is_lost && self.in_xa {
-                self.instead_of_xa = Some(entry.session);
-            }
+            self.rolled_back = Some(entry.session);
+            self.instead_of_xa = of_xa.then_some(entry.session).or(self.instead_of_xa);
+        }
+        if is_lost && ends_transaction(&entry.sql) {
+            (self.rolled_back, self.instead_of_xa, self.left_over) = (None, None, None);
         }
         let kind = KINDS[kind];
         let text = if self.job.shared {
@@ -284,10 +289,10 @@ impl<'a> Lane<'a> {
     /// `innodb_rollback_on_timeout`: it is asked whether a transaction is open.
     fn has_rolled_back(&mut self, error: &SqlError) -> bool {
         if !error.is(refused::LOCK_WAIT_TIMEOUT) {
-            return ROLLED_BACK.iter().any(|code| error.is(*code));
+            return refused::ROLLED_BACK.iter().any(|code| error.is(*code));
         }
-        let answer = self.connection.as_mut().map(|connection| connection.query("DO 0"));
-        matches!(answer, Some(Ok(Reply { in_transaction: Some(false), .. })))
+        let Some(connection) = &mut self.connection else { return false };
+        matches!(connection.query("DO 0"), Ok(Reply { in_transaction: Some(false), .. }))
     }
 
     /// The schema of a statement: where its connection has sent a USE, the one that this led to.
@@ -320,13 +325,14 @@ impl<'a> Lane<'a> {
         }
         // What is left of its transaction must not be committed statement by statement: a ROLLBACK may be its end. After
         // some deadlocks a part of it is still open, which BEGIN would commit.
-        if self.rolled_back.take_if(|session| *session == entry.session).is_some() {
+        if self.rolled_back == Some(entry.session) {
             match connection.query("ROLLBACK") {
                 Ok(_) => _ = connection.query("BEGIN")?,
                 // It is a distributed one (XA), whose own statements end it.
                 Err(SqlError::Server { .. }) => {}
                 Err(error) => return Err(error),
             }
+            (self.rolled_back, self.left_over) = (None, Some(entry.session));
         }
         let replaced = (self.instead_of_xa == Some(entry.session)).then(|| xa_verb(&entry.sql));
         let sql = match replaced.as_deref() {
@@ -338,7 +344,7 @@ impl<'a> Lane<'a> {
         connection.queue_query(sql);
         let reply = connection.reply();
         if ends_transaction(sql) {
-            self.instead_of_xa = None;
+            (self.instead_of_xa, self.left_over) = (None, None);
         }
         if let Ok(Reply { in_transaction: Some(open), .. }) = reply {
             self.in_transaction = open;

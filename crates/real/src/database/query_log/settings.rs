@@ -10,6 +10,10 @@ use flatwater_core::workload::sql::token::{Token, Tokens};
 /// User variables of a session that are kept, and variables at all; of more, the last ones.
 const USERS_MAX: usize = 256;
 const KEPT_MAX: usize = 1024;
+/// Values of one variable, each made of the one before.
+const SAME_MAX: usize = 8;
+/// The oldest server that is known runs what is in comments for 5.1.0 and before.
+const RUN_BY_ALL: u32 = 50_100;
 /// What SET sets for the next statement or the next transaction, or not in the session alone.
 const NOT_KEPT: [&str; 9] = [
     "INSERT_ID",
@@ -24,6 +28,9 @@ const NOT_KEPT: [&str; 9] = [
 ];
 /// Behind `@@` and without a scope, these hold for the next transaction only.
 const OF_NEXT_TRANSACTION: [&str; 2] = ["TX_ISOLATION", "TRANSACTION_ISOLATION"];
+/// Variables of what was run last, and words for the time.
+const OF_STATEMENTS: [&str; 4] = ["IDENTITY", "INSERT_ID", "_COUNT", "TIMESTAMP"];
+const CLOCKS: [&str; 4] = ["CURRENT_", "LOCALTIME", "UTC_", "SYSDATE"];
 /// Functions that make a value of others, and nothing else.
 const PURE: [&str; 4] = ["CONCAT", "CONCAT_WS", "REPLACE", "TRIM"];
 
@@ -46,6 +53,11 @@ impl Settings {
                 self.0.retain(|kept| kept.name != name);
             }
             if let Some(sql) = found {
+                let same = self.0.iter().filter(|kept| kept.name == name).count();
+                if same == SAME_MAX {
+                    let oldest = self.0.iter().position(|kept| kept.name == name).expect("there are some");
+                    self.0.remove(oldest);
+                }
                 self.0.push(Setting { name, sql });
             }
         }
@@ -128,17 +140,21 @@ impl<'a> Pieces<'a> {
         let is_alone = places.len() == 1;
         !places.is_empty()
             && places.clone().all(|place| match self.pieces[place].0 {
-                Token::Quoted => true,
+                // In backticks is a name.
+                Token::Quoted => self.text(place)[0] != b'`' || (place > places.start && self.text(place - 1) == b"."),
                 Token::Word => {
                     let word = self.word(place);
                     let is_number = word.starts_with(|first: char| first.is_ascii_digit());
                     let is_call = self.text(place + 1) == b"(" && place + 1 < places.end;
-                    let of_server = word.starts_with("@@") || place > places.start && self.text(place - 1) == b".";
+                    let behind_point = place > places.start && self.text(place - 1) == b".";
+                    let of_server = (word.starts_with("@@") || behind_point)
+                        && !OF_STATEMENTS.iter().any(|own| word.ends_with(own));
+                    let is_clock = CLOCKS.iter().any(|clock| word.starts_with(clock));
                     // X'4D', _utf8'a'.
-                    let is_kind = self.pieces.get(place + 1).is_some_and(|(token, _)| *token == Token::Quoted);
+                    let is_kind = matches!(self.text(place + 1).first(), Some(b'\'' | b'"'));
                     is_number
                         || of_server
-                        || (!word.starts_with('@') && (is_alone || is_kind))
+                        || (!word.starts_with('@') && !is_clock && (is_alone || is_kind))
                         || (is_call && PURE.contains(&word.as_str()))
                 }
                 Token::Sign => matches!(self.text(place), b"(" | b")" | b"," | b"." | b"-" | b"+"),
@@ -153,9 +169,11 @@ fn assignments(sql: &[u8]) -> Vec<(String, Option<Vec<u8>>)> {
     if pieces.word(0) != "SET" {
         return Vec::new();
     }
+    if !is_run_by_all(sql) {
+        return Vec::new();
+    }
     let whole = || Some(pieces.whole(0..pieces.pieces.len()).to_vec());
     match (pieces.word(1).as_str(), pieces.word(2).as_str()) {
-        ("NAMES" | "CHARSET", _) | ("CHARACTER", "SET") => return vec![("NAMES".into(), whole())],
         ("SESSION" | "LOCAL", "TRANSACTION") => {
             let words: Vec<String> = (3..pieces.pieces.len()).map(|place| pieces.word(place)).collect();
             let is_level = words.first().is_some_and(|word| word == "ISOLATION")
@@ -169,8 +187,29 @@ fn assignments(sql: &[u8]) -> Vec<(String, Option<Vec<u8>>)> {
     pieces.parts().into_iter().filter_map(|part| assignment(&pieces, part, &mut of_session)).collect()
 }
 
+/// Whether each server runs all of a statement: of others, nobody knows here what was run.
+fn is_run_by_all(sql: &[u8]) -> bool {
+    let mut rest = sql;
+    while let Some(at) = rest.windows(3).position(|bytes| bytes == b"/*!" || bytes == b"/*M") {
+        let digits = rest[at + 3..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let version = std::str::from_utf8(&rest[at + 3..at + 3 + digits]).unwrap_or_default().parse().unwrap_or(0);
+        if rest[at + 2] == b'M' || version > RUN_BY_ALL {
+            return false;
+        }
+        rest = &rest[at + 3..];
+    }
+    true
+}
+
 /// One of several assignments. A scope without `@@` holds for those behind it, too.
 fn assignment(pieces: &Pieces, part: Range<usize>, of_session: &mut bool) -> Option<(String, Option<Vec<u8>>)> {
+    if matches!(
+        (pieces.word(part.start).as_str(), pieces.word(part.start + 1).as_str()),
+        ("NAMES" | "CHARSET", _) | ("CHARACTER", "SET")
+    ) {
+        let words: Vec<&[u8]> = part.map(|place| pieces.text(place)).collect();
+        return Some(("NAMES".into(), Some([&b"SET "[..], &words.join(&b' ')].concat())));
+    }
     let equals = part.clone().find(|place| pieces.text(*place) == b"=")?;
     let end = if pieces.text(equals - 1) == b":" { equals - 1 } else { equals };
     let mut begin = part.start;
@@ -246,6 +285,13 @@ mod tests {
     }
 
     #[test]
+    fn names_beside_others() {
+        let set = ["SET sql_mode='', NAMES latin1 /*!50000 COLLATE latin1_bin */, autocommit=0", "SET NAMES gbk"];
+        assert_eq!(kept(&set), ["SET SESSION sql_mode = ''", "SET SESSION autocommit = 0", "SET NAMES gbk"]);
+        assert_eq!(kept(&set[..1])[1], "SET NAMES latin1 COLLATE latin1_bin");
+    }
+
+    #[test]
     fn nothing_that_was_computed() {
         let computed = [
             "SET @a = 1",
@@ -256,6 +302,10 @@ mod tests {
             "SET @e = SLEEP(62)",
             "SET sql_mode = @old",
             "SET timestamp = UNIX_TIMESTAMP()",
+            "SET @f = `shop`.`next_id`()",
+            "SET @g = (SELECT `n` FROM `shop`.`t`)",
+            "SET @h = CURRENT_TIMESTAMP, @i = @@identity",
+            "/*!99999 SET autocommit = 0 */",
         ];
         assert_eq!(kept(&computed), [""; 0]);
     }
@@ -284,7 +334,8 @@ mod tests {
     fn a_flood_of_them_leaves_the_servers_variables() {
         let mut flood = vec!["SET autocommit = 0".to_owned()];
         flood.extend((0..10_000).map(|number| format!("SET @a{number} = {number}, @b = 'x'")));
+        flood.extend((0..2_000).map(|number| format!("SET sql_mode = CONCAT(@@sql_mode, '{number}')")));
         let kept = kept(&flood.iter().map(String::as_str).collect::<Vec<_>>());
-        assert!(kept.len() <= USERS_MAX + 2 && kept[0] == "SET SESSION autocommit = 0", "{kept:?}");
+        assert!(kept.len() <= USERS_MAX + 2 + SAME_MAX && kept[0] == "SET SESSION autocommit = 0", "{kept:?}");
     }
 }
