@@ -57,7 +57,7 @@ def summarise_cell(
     latencies = tally.latencies()
     load_hosts = stack.workload.load_hosts()
     of_hosts = load_host_warnings(load_hosts, analysis.metrics, experiment.record.interval_s)
-    injected = [f"a fault was injected on purpose: {fault}" for fault in stack.faults()]
+    told = [*_injected(stack), *_paused(journal.events, phases), *warnings, *stack.warnings(), *_place_warnings(stack)]
     figures = {name: getattr(analysis, name) for name in _FROM_ANALYSIS}
     summary = CellSummary(
         **_about(cell, experiment),
@@ -76,15 +76,7 @@ def summarise_cell(
         response_limits=stack.workload.response_limits(tally),
         recoveries_s=stack.database.recoveries_s,
         servers=stack.database.facts,
-        warnings=[
-            *injected,
-            *_paused(journal.events, phases),
-            *warnings,
-            *stack.warnings(),
-            *_place_warnings(stack),
-            *analysis.warnings,
-            *of_hosts,
-        ],
+        warnings=[*told, *analysis.warnings, *of_hosts],
         gaps=stack.gaps(),
         statements=stack.workload.statements(),
         load_hosts=load_hosts,
@@ -101,6 +93,10 @@ def summarise_cell(
     if figures_published := _compare_published(plan, summary):
         summary.published, *summary.published_others = figures_published
     return summary
+
+
+def _injected(stack: Stack) -> list[str]:
+    return [f"a fault was injected on purpose: {fault}" for fault in stack.faults()]
 
 
 def _paused(events: Sequence[Event], phases: Sequence[Phase]) -> list[str]:
