@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from flatwater.owned import own_alone
 from flatwater.probe import Probe
 from flatwater.results import Event, Phase, Series
 from flatwater.results.journal_phases import add_to_phases
+from flatwater.results.long_intervals import GAP_TIMES, edges_s
 from flatwater.results.phases import DRAIN, MEASURE, RECORDED
 from flatwater.results.schema import JournalLine
 from flatwater.results.series import PartWriter, read_journal
@@ -175,26 +177,21 @@ class Journal:
 
     def _spread(self, interval: Interval, offset_s: float, phase: str, metrics: dict[str, float]) -> float:
         """Writes a line with the rates of a long interval for each interval of its time but the last; returns the start
-        of the last, seconds of the cell.
-
-        Where the program was stopped, or got no processor, there is one interval of all that time. Each counts alike in
-        a mean and in a verdict, so it must not count as one.
+        of the last, seconds of the cell. While the program is stopped, or gets no processor, no interval ends.
         """
         start_s, end_s = offset_s + interval["start_s"], offset_s + interval["end_s"]
-        length_s = end_s - start_s
-        if length_s <= LONG_TIMES * self._interval_s:
+        edges = edges_s(start_s, end_s, self._interval_s)
+        if len(edges) == 2:
             return start_s
-        count = round(length_s / self._interval_s)
         rates = {name: value for name, value in metrics.items() if _RATE.fullmatch(name)}
         cpu_s = None if interval["cpu_s"] is None else 0.0
-        for place in range(count - 1):
+        for begin_s, part_end_s in pairwise(edges[:-1]):
             line: JournalLine = {"phase": phase, "cpu_s": cpu_s, "totals": {}, "metrics": rates, "histograms": {}}
-            line["start_s"] = round(start_s + length_s * place / count, 6)
-            line["time_s"] = round(start_s + length_s * (place + 1) / count, 6)
+            line["start_s"], line["time_s"] = round(begin_s, 6), round(part_end_s, 6)
             self._write(line)
-        if length_s > PAUSE_TIMES * self._interval_s:
-            self.event("pause", f"nothing was recorded for {length_s:.3g} s: {_WHY_PAUSED}", end_s)
-        return start_s + length_s * (count - 1) / count
+        if end_s - start_s > GAP_TIMES * self._interval_s:
+            self.event("pause", f"nothing was recorded for {end_s - start_s:.3g} s: {_WHY_PAUSED}", end_s)
+        return edges[-2]
 
     def event(self, kind: str, text: str, at_s: float | None = None) -> None:
         """Writes an event: now, or at a moment of the cell's time."""
@@ -209,8 +206,6 @@ class Journal:
         self._account(line)
 
 
-#: An interval that is so many times as long as it should be stands for several; one that is longer still is told.
-LONG_TIMES, PAUSE_TIMES = 1.5, 2.5
 _WHY_PAUSED = "flatwater was stopped, or got no processor. The mean of this time stands for each of its intervals"
 #: What is counted in an interval, and no level at its end.
 _RATE = re.compile(r"workload\.(?:\w+_per_s|(?:instance\d+_)?throughput)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flatwater.results.importers.imported import ImportedCell
-from flatwater.results.importers.spans import GAP_TIMES
+from flatwater.results.long_intervals import GAP_TIMES
 
 #: Tools round what they print, and read their clocks one after another.
 _SHARE = 0.02

@@ -18,8 +18,9 @@ from flatwater.results.importers.samplers.hammerdb_counter import NAME as COUNTE
 from flatwater.results.importers.samplers.hosts import of_two_hosts
 from flatwater.results.importers.samplers.status import RestartNote
 from flatwater.results.importers.settling import done_in, settle, with_file
-from flatwater.results.importers.spans import GAP_TIMES, length_text, usual_interval
+from flatwater.results.importers.spans import length_text, usual_interval
 from flatwater.results.importers.texts import stem_of
+from flatwater.results.long_intervals import GAP_TIMES
 from flatwater.results.schema import Phase
 
 #: A series that is longer than the test by this share of the ramp-up has that in it.

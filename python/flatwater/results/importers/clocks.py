@@ -14,7 +14,8 @@ from itertools import pairwise
 from flatwater.printing import counted
 from flatwater.results.importers.imported import Interval
 from flatwater.results.importers.samplers import Recording, Sample
-from flatwater.results.importers.spans import GAP_TIMES, gap_note, usual_interval
+from flatwater.results.importers.spans import gap_note, usual_interval
+from flatwater.results.long_intervals import GAP_TIMES
 
 #: Every time zone is a multiple of this off UTC.
 _ZONE_STEP_S = 900.0

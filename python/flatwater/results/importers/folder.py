@@ -248,23 +248,25 @@ def _by_run(group: _Group, options: Options, found: Found) -> Iterator[_Group]:
 
 def _runs_within(recording: Recording, group: _Group, places: Sequence[int], options: Options) -> tuple[list[int], str]:
     """The runs in whose time a recording lies; else none, and why, if its times could tell it."""
-    timed = [(place, cell) for place, (_, cell) in enumerate(group.cells) if place in places and cell.began is not None]
-    if recording.clock == "none" or not recording.times or not timed:
+    cells = [(place, group.cells[place][1]) for place in places]
+    runs = [(place, cell, cell.began) for place, cell in cells if cell.began is not None]
+    if recording.clock == "none" or not recording.times or not runs:
         return [], ""
-    dated = [cell.began[0] for _, cell in timed if cell.began is not None and cell.has_year]
+    dated = [began[0] for _, cell, began in runs if cell.has_year]
     if not dated:
         return [], "the times of the runs have no year"
     known = settled_by(recording, dated)
-    spans = [_on_one_clock(cell.began[0], cell.began[1], options) for _, cell in timed if cell.began is not None]
-    begin = _on_one_clock(span_of(known)[0], known.clock == "epoch", options)
-    if any(is_epoch != begin[1] for _, is_epoch in spans):
-        return [], "it is not known how its clock and that of the runs differ (--timezone tells it)"
-    end_s = begin[0] + span_of(known)[1] - span_of(known)[0]
+    first_s, last_s = span_of(known)
+    begin_s, is_epoch = _on_one_clock((first_s, known.clock == "epoch"), options)
+    end_s = begin_s + last_s - first_s
     inside = []
-    for (place, cell), (start_s, _) in zip(timed, spans, strict=True):
+    for place, cell, began in runs:
+        start_s, is_known = _on_one_clock(began, options)
+        if is_known != is_epoch:
+            return [], "it is not known how its clock and that of the runs differ (--timezone tells it)"
         totals_s = cell.totals_only.length_s if cell.totals_only is not None else 0.0
         stop_s = start_s + (cell.intervals[-1].end_s if cell.intervals else totals_s)
-        if min(end_s, stop_s) > max(begin[0], start_s):
+        if min(end_s, stop_s) > max(begin_s, start_s):
             inside.append((start_s, stop_s, place))
     inside.sort()
     if any(after[0] < before[1] for before, after in pairwise(inside)):
@@ -272,9 +274,10 @@ def _runs_within(recording: Recording, group: _Group, places: Sequence[int], opt
     return [place for _, _, place in inside], "" if inside else "its times lie in none of them"
 
 
-def _on_one_clock(at_s: float, is_epoch: bool, options: Options) -> tuple[float, bool]:
+def _on_one_clock(moment: tuple[float, bool], options: Options) -> tuple[float, bool]:
     """A moment, and whether its zone is known: the user may tell that of times without one."""
-    return (at_s, is_epoch) if is_epoch or options.zone_s is None else (at_s - options.zone_s, True)
+    at_s, is_epoch = moment
+    return moment if is_epoch or options.zone_s is None else (at_s - options.zone_s, True)
 
 
 def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None:

@@ -13,13 +13,14 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.printing import counted
 from flatwater.results.importers.imported import ImportedCell, Importer, Interval
-from flatwater.results.importers.spans import GAP_TIMES, is_damage, joined_part, length_text
+from flatwater.results.importers.spans import is_damage, joined_part, length_text
+from flatwater.results.long_intervals import GAP_TIMES, LONG_TIMES, edges_s
 
 _THROUGHPUT = "workload.throughput"
 #: Two hours: shorter intervals are told in seconds.
 _SHORT_S = 7200.0
-#: A reading that is so many times longer or shorter is of another length, and may move the mean by this share untold.
-_UNEVEN, _UNEVEN_SHARE = 1.5, 0.02
+#: Readings of other lengths may move the mean by this share untold.
+_UNEVEN_SHARE = 0.02
 #: Units that count a minute.
 MINUTELY = ("NOTPM", "NOPM", "tpm")
 
@@ -110,12 +111,11 @@ def _spread_long(cell: ImportedCell, name: str) -> None:
     long: list[Interval] = []
     for one in cell.intervals:
         length_s = one.end_s - one.start_s
-        if length_s <= _UNEVEN * cell.interval_s:
+        edges = edges_s(one.start_s, one.end_s, cell.interval_s)
+        if len(edges) == 2:
             found.append(one)
             continue
         long += [one] if length_s > GAP_TIMES * cell.interval_s else []
-        count = round(length_s / cell.interval_s)
-        edges = [one.start_s + length_s * place / count for place in range(count)] + [one.end_s]
         own = {key: value for key, value in one.metrics.items() if key.startswith("workload.")}
         found += [Interval(start_s, end_s, own, one.line) for start_s, end_s in pairwise(edges)]
         if beside := {key: value for key, value in one.metrics.items() if key not in own}:
@@ -143,7 +143,8 @@ def _tell_uneven(cell: ImportedCell, name: str) -> None:
         return
     usual_s = rated[0].end_s - rated[0].start_s
     lengths = [one.end_s - one.start_s for one in rated]
-    change = next((place for place, own_s in enumerate(lengths) if not 1 / _UNEVEN < own_s / usual_s < _UNEVEN), None)
+    others = (place for place, own_s in enumerate(lengths) if not 1 / LONG_TIMES < own_s / usual_s < LONG_TIMES)
+    change = next(others, None)
     alike = sum(one.metrics[_THROUGHPUT] for one in rated) / len(rated)
     by_time = _mean(rated)
     if change is None or abs(alike - by_time) <= _UNEVEN_SHARE * max(alike, by_time):

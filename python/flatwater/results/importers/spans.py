@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-#: A longer distance between two samples, as a multiple of the usual one, is a gap. Scripts that sleep a second between
-#: two samples skip a second now and then.
-GAP_TIMES = 2.5
+from flatwater.results.long_intervals import GAP_TIMES
+
 #: So many intervals away from all others (or as many as there are lines, if that is more), a line is damaged: a run of
 #: a day at 1 s may have a gap of a day.
 _FAR_INTERVALS = 1000

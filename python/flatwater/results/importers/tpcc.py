@@ -18,8 +18,9 @@ from flatwater.printing import counted
 from flatwater.results.importers.agreeing import tell_difference
 from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines, time_goes_back
 from flatwater.results.importers.samplers.sampler import Broken
-from flatwater.results.importers.spans import GAP_TIMES, damage_note, damaged
+from flatwater.results.importers.spans import damage_note, damaged
 from flatwater.results.importers.texts import read_text, stem_of
+from flatwater.results.long_intervals import GAP_TIMES
 from flatwater.results.schema import Phase
 
 NAME = "tpcc"

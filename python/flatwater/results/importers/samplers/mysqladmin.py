@@ -217,8 +217,8 @@ def _summed(tables: list[dict[str, float]]) -> list[dict[str, float]]:
         # A difference over a stall may be longer than a young server's Uptime, but it has few statements.
         has_as_many = statements is None or table[statements] >= last[statements]
         is_more = name is not None and table[name] > last[name] and has_as_many
-        is_absolute = is_high and (is_more or (not has_uptime and _is_absolute(table, tables[0])))
-        if (table[_CONSTANT] > 0) if _CONSTANT in table else is_absolute:
+        looks_absolute = is_high and (is_more or (not has_uptime and _is_absolute(table, tables[0])))
+        if _is_absolute(table, tables[0]) if _CONSTANT in table else looks_absolute:
             found.append(dict(table))
         else:
             known = [one for one in table if one in last or one not in ABSOLUTE]
