@@ -80,24 +80,30 @@ pub fn begins_transaction(sql: &[u8]) -> bool {
     }
 }
 
+/// `WORK AND NO CHAIN NO RELEASE`.
+const OPTIONS_MAX: usize = 8;
+
 /// Whether nothing is left of an open transaction behind a statement, also if its answer never came.
 pub fn ends_transaction(sql: &[u8]) -> bool {
-    let words: Vec<String> = words_of(sql).take(64).collect();
-    let word = |place: usize| words.get(place).map_or("", String::as_str);
-    match word(0) {
-        // ROLLBACK TO a savepoint; AND CHAIN begins the next one.
+    let mut rest = words_of(sql);
+    let verb = rest.next().unwrap_or_default();
+    let mut next = || rest.next().unwrap_or_default();
+    match verb.as_str() {
         "COMMIT" | "ROLLBACK" => {
-            let chains = words.iter().position(|word| word == "CHAIN").is_some_and(|place| word(place - 1) != "NO");
-            !chains && word(1) != "TO" && word(2) != "TO"
+            let options: Vec<String> = rest.take(OPTIONS_MAX).collect();
+            let chains = options.iter().position(|word| word == "CHAIN");
+            // ROLLBACK TO a savepoint; AND CHAIN begins the next one.
+            let goes_on = chains.is_some_and(|place| place == 0 || options[place - 1] != "NO");
+            !goes_on && !options.iter().take(2).any(|word| word == "TO")
         }
-        "XA" => matches!(word(1), "COMMIT" | "ROLLBACK"),
+        "XA" => matches!(next().as_str(), "COMMIT" | "ROLLBACK"),
         // They commit (MySQL's manual, "Statements That Cause an Implicit Commit").
-        "CREATE" | "DROP" => word(1) != "TEMPORARY",
+        "CREATE" | "DROP" => next() != "TEMPORARY",
         "ALTER" | "TRUNCATE" | "RENAME" | "GRANT" | "REVOKE" | "LOCK" | "OPTIMIZE" | "REPAIR" | "CHECK" | "FLUSH"
         | "RESET" | "CACHE" | "INSTALL" | "UNINSTALL" => true,
         // MariaDB's ANALYZE of a statement runs it.
-        "ANALYZE" => matches!(word(1), "TABLE" | "LOCAL" | "NO_WRITE_TO_BINLOG"),
-        "LOAD" => word(1) == "INDEX",
+        "ANALYZE" => matches!(next().as_str(), "TABLE" | "LOCAL" | "NO_WRITE_TO_BINLOG"),
+        "LOAD" => next() == "INDEX",
         "SET" => sets_autocommit(sql) == Some(true),
         _ => false,
     }
@@ -106,6 +112,7 @@ pub fn ends_transaction(sql: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::sql::effect;
 
     #[test]
     fn behind_an_end_nothing_is_left() {
@@ -128,7 +135,6 @@ mod tests {
             assert!(!ends_transaction(sql.as_bytes()), "{sql}");
         }
     }
-    use crate::workload::sql::effect;
 
     #[test]
     fn what_is_about_the_recorded_server_is_not_sent() {

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use flatwater_core::workload::sql::effect;
 use flatwater_core::workload::sql::token::{Token, Tokens};
 
 /// User variables of a session that are kept, and variables at all; of more, the last ones.
@@ -165,13 +166,11 @@ impl<'a> Pieces<'a> {
 
 /// The variables of the session that a statement sets, each with a SET of its own; without one if its value was computed.
 fn assignments(sql: &[u8]) -> Vec<(String, Option<Vec<u8>>)> {
+    // Most statements are others, and may be long.
+    if effect::verb(sql) != "SET" || !is_run_by_all(sql) {
+        return Vec::new();
+    }
     let pieces = Pieces::of(sql);
-    if pieces.word(0) != "SET" {
-        return Vec::new();
-    }
-    if !is_run_by_all(sql) {
-        return Vec::new();
-    }
     let whole = || Some(pieces.whole(0..pieces.pieces.len()).to_vec());
     match (pieces.word(1).as_str(), pieces.word(2).as_str()) {
         ("SESSION" | "LOCAL", "TRANSACTION") => {
