@@ -270,7 +270,7 @@ def _runs_within(recording: Recording, group: _Group, places: Sequence[int], opt
             inside.append((start_s, stop_s, place))
     inside.sort()
     if any(after[0] < before[1] for before, after in pairwise(inside)):
-        return [], "runs in its time were at the same time: it is of one of them"
+        return [], "several runs went on at the same time then: it is not known which of them it is of"
     return [place for _, _, place in inside], "" if inside else "its times lie in none of them"
 
 
