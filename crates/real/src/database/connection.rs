@@ -5,6 +5,7 @@ mod commit;
 mod error;
 mod execution;
 mod handshake;
+mod load_data;
 mod reply;
 mod value;
 
@@ -19,7 +20,7 @@ use execution::write_execution;
 use handshake::{Agreed, log_in};
 pub use handshake::{LOGIN, requires_tls};
 pub use reply::Reply;
-use reply::{read_column, read_error, read_ok, short};
+use reply::{read_column, read_eof, read_error, read_ok, short};
 pub use value::Value;
 
 pub use super::address::Address;
@@ -214,6 +215,7 @@ impl Connection {
 
     /// Sends what is queued (if anything) and reads the reply to the oldest statement without one. Replies come in the
     /// order in which statements were queued. A server error is of that statement alone: replies to later ones follow.
+    /// Of several results (CALL), all rows are counted, and those of the last one are kept.
     ///
     /// # Errors
     /// What the server answers; that the connection is gone; that nobody wants the answer any more.
@@ -222,6 +224,15 @@ impl Connection {
             self.send()?;
         }
         let sent = self.sent.pop_front().expect("a reply is asked for what was queued");
+        let mut reply = self.result(sent)?;
+        while reply.more {
+            let next = self.result(sent)?;
+            reply = Reply { rows: reply.rows + next.rows, ..next };
+        }
+        Ok(reply)
+    }
+
+    fn result(&mut self, sent: Sent) -> Result<Reply, SqlError> {
         self.forget_rows();
         let (_, span) = self.packet()?;
         let payload = &self.rows.data[span.0..span.1];
@@ -280,8 +291,11 @@ impl Connection {
                 Some(&ERROR) => return Err(read_error(payload)),
                 // A row begins so only with a value of 16 MiB or more.
                 Some(&EOF) if payload.len() < PACKET_BYTES_MAX => {
-                    let warnings = if has_eof { 0 } else { read_ok(payload)?.warnings };
-                    return Ok(Reply { rows, warnings, ..Reply::default() });
+                    if has_eof {
+                        return Ok(Reply { rows, more: read_eof(payload)?, ..Reply::default() });
+                    }
+                    let Reply { warnings, more, .. } = read_ok(payload)?;
+                    return Ok(Reply { rows, warnings, more, ..Reply::default() });
                 }
                 _ if span.1 > REPLY_BYTES_MAX => return Err(SqlError::Protocol("its rows have no end".into())),
                 _ if self.rows.spans.len() < self.rows_max => self.rows.spans.push(span),
@@ -335,40 +349,6 @@ impl Connection {
             }
         }
         first.map_or(Ok(()), Err)
-    }
-
-    /// Runs a `LOAD DATA LOCAL INFILE '...'` statement with data from memory: `fill` appends up to about a MiB to the
-    /// (empty) buffer it is given and returns whether more will follow.
-    ///
-    /// # Errors
-    /// As `reply`; a server that does not allow it answers 1148, 3948 or 4166.
-    pub fn load_data(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<Reply, SqlError> {
-        self.queue_query(sql.as_bytes());
-        self.send()?;
-        self.sent.clear();
-        self.forget_rows();
-        let (mut sequence, span) = self.packet()?;
-        let payload = &self.rows.data[span.0..span.1];
-        match payload.first() {
-            Some(&LOCAL_INFILE) => {}
-            Some(&OK) => return read_ok(payload),
-            Some(&ERROR) => return Err(read_error(payload)),
-            _ => return Err(SqlError::Protocol("the server did not ask for the data".into())),
-        }
-        let mut more = true;
-        let mut data = Vec::new();
-        while more {
-            data.clear();
-            more = fill(&mut data);
-            for piece in data.chunks(PACKET_BYTES_MAX) {
-                sequence = sequence.wrapping_add(1);
-                self.send_packet(sequence, piece)?;
-            }
-        }
-        self.send_packet(sequence.wrapping_add(1), &[])?;
-        let (_, span) = self.packet()?;
-        let payload = &self.rows.data[span.0..span.1];
-        if payload.first() == Some(&OK) { read_ok(payload) } else { Err(read_error(payload)) }
     }
 
     fn send_packet(&mut self, sequence: u8, payload: &[u8]) -> Result<(), SqlError> {

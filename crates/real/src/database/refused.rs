@@ -15,13 +15,18 @@ pub(super) const LOCK_WAIT_TIMEOUT: u16 = 1205;
 pub(super) const ROW_CHANGED: u16 = 1020;
 /// ER_SERVER_SHUTDOWN: the session ends.
 pub(super) const SHUTDOWN: u16 = 1053;
+/// With these the server closes the session: ER_SERVER_SHUTDOWN; ER_CONNECTION_KILLED of MariaDB; ER_SESSION_WAS_KILLED; and
+/// ER_CLIENT_INTERACTION_TIMEOUT, with which MySQL since 8.0.24 says that it was idle for longer than wait_timeout.
+const ENDS_SESSION: [u16; 4] = [SHUTDOWN, 1927, 3169, 4031];
+/// ER_NET_PACKET_TOO_LARGE: with it, too, and the statement is refused again on another one.
+pub(super) const PACKET_TOO_LARGE: u16 = 1153;
 /// ER_CON_COUNT_ERROR.
 pub(super) const TOO_MANY_CONNECTIONS: u16 = 1040;
 /// ER_TOO_MANY_USER_CONNECTIONS.
 pub(super) const TOO_MANY_USER_CONNECTIONS: u16 = 1203;
 
 /// ER_DBACCESS_DENIED_ERROR.
-const SCHEMA_DENIED: u16 = 1044;
+pub(super) const SCHEMA_DENIED: u16 = 1044;
 /// ER_USER_LIMIT_REACHED.
 const USED_UP: u16 = 1226;
 
@@ -40,4 +45,26 @@ pub(super) fn with_hint(error: &SqlError) -> String {
         _ => "",
     };
     format!("{error}{hint}")
+}
+
+/// Whether the session is over: its connection is lost, or the server closes it with these words.
+pub(super) fn ends_session(error: &SqlError) -> bool {
+    match error {
+        SqlError::Server { code, .. } => ENDS_SESSION.contains(code) || *code == PACKET_TOO_LARGE,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_words_of_a_server_are_its_last() {
+        for code in [1053, 1153, 1927, 3169, 4031] {
+            assert!(ends_session(&SqlError::Server { code, message: String::new() }), "{code}");
+        }
+        assert!(!ends_session(&SqlError::Server { code: 1213, message: String::new() }));
+        assert!(ends_session(&SqlError::Lost(std::io::ErrorKind::BrokenPipe.into())));
+    }
 }

@@ -18,6 +18,8 @@ pub(super) mod capability {
     pub const TRANSACTIONS: u64 = 1 << 13;
     /// The scramble of 4.1 and later.
     pub const SECURE_CONNECTION: u64 = 1 << 15;
+    /// CLIENT_MULTI_RESULTS: a CALL may have several results.
+    pub const MULTI_RESULTS: u64 = 1 << 17;
     /// Authentication by plugins.
     pub const PLUGIN_AUTH: u64 = 1 << 19;
     /// The length of the first proof of a plugin may have more than one byte.

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use super::entry::Entry;
 use super::sound::{is_sound, is_sound_alone};
 use super::unread::{Notes, Unread};
+use crate::workload::sql::token::Escapes;
 
 /// So many entries and bytes wait for the end of a statement.
 const ENTRIES_MAX: usize = 1000;
@@ -58,6 +59,10 @@ pub(super) trait Form: Clone {
     /// Whether the time of a whole head can follow what was read; without one of its own, it has that of the head before,
     /// which was `passed` for text or not.
     fn may_follow(&self, head: &[Line], passed: bool) -> bool;
+    /// The escapes of a session, where the log tells them.
+    fn escapes(&self, session: u64) -> Option<Escapes>;
+    /// Takes the clock of the other way to read the log: what it read since may be text.
+    fn keep_clock(&mut self, of: &Self);
     /// What was left out.
     fn unread(&self) -> Unread;
     /// What it does not tell.
@@ -90,7 +95,11 @@ impl<F: Form> Other<F> {
 
     /// Whether all but the statement that was cut are whole.
     fn is_sound(&self) -> bool {
-        self.log.unread().count <= self.left_out + 1 && self.found.iter().all(|(entry, _)| is_sound_alone(entry))
+        let is_sound = |entry: &Entry| {
+            let escapes = self.log.escapes(entry.session);
+            is_sound_alone(entry, None) || is_sound_alone(entry, escapes)
+        };
+        self.log.unread().count <= self.left_out + 1 && self.found.iter().all(|(entry, _)| is_sound(entry))
     }
 }
 
@@ -247,7 +256,7 @@ impl<F: Form> Doubt<F> {
             && let Some(other) = self.other.take()
         {
             // The statement was cut; its end never came.
-            self.give(*other, given, is_sound);
+            self.give(*other, given, |log, entry| is_sound(entry, log.escapes(entry.session)));
         }
     }
 
@@ -263,24 +272,27 @@ impl<F: Form> Doubt<F> {
     }
 
     /// Chooses the way in which the lines can be read, or none.
-    fn choose(&mut self, text: Option<Entry>, is_cut: bool, other: Other<F>, given: &mut VecDeque<Entry>) {
+    fn choose(&mut self, text: Option<Entry>, is_cut: bool, mut other: Other<F>, given: &mut VecDeque<Entry>) {
         // What is no statement (a Prepare) has an end, too.
-        let is_text = !is_cut && text.as_ref().is_none_or(is_sound);
+        let is_text = !is_cut && text.as_ref().is_none_or(|entry| is_sound(entry, self.log.escapes(entry.session)));
         match (is_text, other.is_sound()) {
             (true, false) => {
                 given.extend(text);
                 self.passed = (0, 0);
             }
-            (false, true) => self.give(other, given, |_| true),
-            _ => self.give(other, given, |_| false),
+            (false, true) => self.give(other, given, |_, _| true),
+            _ => {
+                other.log.keep_clock(&self.log);
+                self.give(other, given, |_, _| false);
+            }
         }
     }
 
     /// What can be entries are some. Gives those that are `wanted`, and counts the others.
-    fn give(&mut self, other: Other<F>, given: &mut VecDeque<Entry>, wanted: impl Fn(&Entry) -> bool) {
+    fn give(&mut self, other: Other<F>, given: &mut VecDeque<Entry>, wanted: impl Fn(&F, &Entry) -> bool) {
         self.log = other.log;
         for (entry, number) in other.found {
-            if wanted(&entry) {
+            if wanted(&self.log, &entry) {
                 given.push_back(entry);
             } else if !entry.ends {
                 self.log.leave_out(number, EITHER);

@@ -17,6 +17,10 @@ pub(super) fn extend(sql: &mut Vec<u8>, line: &[u8]) {
 pub struct Entry {
     /// When it began, microseconds since 1970 in the log's own clock.
     pub at_us: i64,
+    /// When the log wrote it, in its own clock; None of digests.
+    pub logged_us: Option<i64>,
+    /// The time that the log tells of it, where it tells whole seconds only.
+    pub second_us: Option<i64>,
     /// The recorded connection; of digests, the number of the statement's form.
     pub session: u64,
     /// Its default schema, where the log tells it.

@@ -8,20 +8,23 @@ use std::collections::{HashMap, HashSet};
 use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::{Entry, extend};
 use super::general_head::{Head, is_head, read_head, schema_of, why_no_head};
-use super::instead::{Instead, NO_VALUES, REFUSED, instead_of, lacks_values};
-use super::scan::{Scan, escapes_of};
+use super::instead::{Instead, NO_VALUES, OF_PROGRAM, REFUSED, instead_of, is_of_program, lacks_values, sets_for_all};
+use super::literals::Literals;
+use super::scan::Scan;
 use super::text::{has_several, holds_statements};
 use super::unread::{Notes, Unread};
 use crate::workload::sql::effect;
 use crate::workload::sql::token::{Escapes, is_open};
+use crate::workload::sql::wide::{as_sent, readable};
 
 /// What is known of the log so far.
 #[derive(Clone, Default)]
 pub(super) struct General {
     now_us: i64,
+    /// It has parts of a second.
+    is_exact: bool,
     schemas: HashMap<u64, String>,
-    /// Those that set it.
-    escapes: HashMap<u64, Escapes>,
+    literals: Literals,
     /// Connections that sent a USE since.
     moved: HashSet<u64>,
     /// Those that sent an EXECUTE last, with its line: what it runs has an entry of its own.
@@ -34,6 +37,8 @@ pub(super) struct General {
     /// The statement that is being read, and its line.
     open: Option<Entry>,
     scan: Scan,
+    /// Its bytes, where it is not read as it stands.
+    raw: Vec<u8>,
     /// It is prepared only.
     is_prepared: bool,
     /// It has values in the places of those of a prepared statement.
@@ -52,30 +57,27 @@ impl General {
     /// Begins an entry.
     fn begin(&mut self, head: &Head, number: u64) {
         self.open_at = number;
-        self.now_us = head.at_us.unwrap_or(self.now_us);
+        if let Some(at_us) = head.at_us {
+            (self.now_us, self.is_exact) = (at_us, head.is_exact);
+        }
         self.known.insert(head.session);
         let argument = head.argument.trim_ascii_end();
-        self.scan = Scan::with(self.escapes.get(&head.session).copied());
+        self.scan = Scan::with(self.literals.escapes(head.session));
         self.note_programs(head.session, head.command);
         self.is_prepared = matches!(head.command, b"Prepare" | b"Bulk_execute");
         self.is_execution = head.command == b"Execute";
         match head.command {
             // A text that is prepared only can have lines that look like entries, too.
             b"Prepare" | b"Bulk_execute" => {
-                self.scan.read(head.argument);
-                let (at_us, session) = (self.now_us, head.session);
-                let sql = head.argument.to_vec();
-                self.open = Some(Entry { at_us, session, line: number, sql, ..Entry::default() });
+                self.open = Some(self.entry(head.session, number));
+                self.more(head.argument);
             }
             b"Query" | b"Execute" => {
-                self.scan.read(head.argument);
                 let schema = self.schemas.get(&head.session).cloned();
-                let mut sql = Vec::new();
-                extend(&mut sql, head.argument);
                 let anew = self.anew.remove(&head.session);
-                let (at_us, moved) = (self.now_us, self.moved.contains(&head.session));
-                let (session, line, ends) = (head.session, number, false);
-                self.open = Some(Entry { at_us, session, schema, anew, moved, ends, line, sql });
+                let moved = self.moved.contains(&head.session);
+                self.open = Some(Entry { schema, anew, moved, ..self.entry(head.session, number) });
+                self.more(head.argument);
             }
             b"Init DB" => {
                 self.moved.remove(&head.session);
@@ -84,7 +86,7 @@ impl General {
             // Both have a schema, or none. What the session had before is gone.
             b"Connect" | b"Change user" => {
                 self.anew.insert(head.session);
-                self.escapes.remove(&head.session);
+                self.literals.forget(head.session);
                 self.schemas.remove(&head.session);
                 self.moved.remove(&head.session);
                 if let Some(schema) = schema_of(argument) {
@@ -93,17 +95,23 @@ impl General {
             }
             b"Reset Connection" => {
                 self.anew.insert(head.session);
-                self.escapes.remove(&head.session);
+                self.literals.forget(head.session);
             }
             b"Quit" => {
                 self.anew.remove(&head.session);
                 self.schemas.remove(&head.session);
                 self.moved.remove(&head.session);
-                let (at_us, session) = (self.now_us, head.session);
-                self.open = Some(Entry { at_us, session, ends: true, line: number, ..Entry::default() });
+                self.open = Some(Entry { ends: true, ..self.entry(head.session, number) });
             }
             _ => {}
         }
+    }
+
+    /// What is written now.
+    fn entry(&self, session: u64, line: u64) -> Entry {
+        let (at_us, logged_us) = (self.now_us, Some(self.now_us));
+        let second_us = logged_us.filter(|_| !self.is_exact);
+        Entry { at_us, logged_us, second_us, session, line, ..Entry::default() }
     }
 
     fn is_inside_quotes(&self) -> bool {
@@ -147,9 +155,15 @@ impl Form for General {
 
     /// Takes a further line of a statement, or a further piece of a line that is longer than what is read at once.
     fn more(&mut self, piece: &[u8]) {
+        let Some(session) = self.statement().map(|entry| entry.session) else { return };
+        let wide = self.literals.wide(session);
+        let text = readable(piece, wide);
+        self.scan.read(&text);
+        if wide.is_some() {
+            extend(&mut self.raw, piece);
+        }
         if let Some(entry) = self.statement() {
-            extend(&mut entry.sql, piece);
-            self.scan.read(piece);
+            extend(&mut entry.sql, &text);
         }
     }
 
@@ -159,15 +173,15 @@ impl Form for General {
 
     /// The entry that was read last. `None` of one that cannot be read, which is counted, or that is empty.
     fn finish(&mut self) -> Option<Entry> {
-        let cut = std::mem::take(&mut self.cut);
+        let (cut, raw) = (std::mem::take(&mut self.cut), std::mem::take(&mut self.raw));
         let mut entry = self.open.take()?;
         if entry.ends {
-            return (!cut && entry.at_us != 0).then_some(entry);
+            return (!cut).then_some(entry);
         }
         // No session can have sent what is open whichever escapes it has.
         let cut = cut || (self.scan.is_open() && is_open(&entry.sql));
-        if cut || entry.at_us == 0 {
-            self.unread.add(self.open_at, if cut { "it has no end" } else { "it has no time" });
+        if cut {
+            self.unread.add(self.open_at, "it has no end");
             return None;
         }
         while entry.sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
@@ -179,7 +193,10 @@ impl Form for General {
                 self.calls.insert(entry.session);
             }
             "SET" => {
-                self.escapes.extend(escapes_of(&entry.sql).map(|escapes| (entry.session, escapes)));
+                if sets_for_all(&entry.sql) {
+                    self.notes.sets_for_all_at.get_or_insert(self.open_at);
+                }
+                self.literals.note(entry.session, &entry.sql);
             }
             "USE" => {
                 self.moved.insert(entry.session);
@@ -191,11 +208,14 @@ impl Form for General {
             }
             _ => {}
         }
+        if is_of_program(&entry.sql) {
+            self.unread.add(self.open_at, OF_PROGRAM);
+            return None;
+        }
         match instead_of(&verb, &entry.sql) {
             Some(Instead::Nothing) => return None,
             Some(Instead::End(session)) => {
-                let (at_us, line) = (entry.at_us, self.open_at);
-                return Some(Entry { at_us, session, ends: true, line, ..Entry::default() });
+                return Some(Entry { session, ends: true, sql: Vec::new(), schema: None, ..entry });
             }
             Some(Instead::Count(what)) => {
                 self.unread.add(self.open_at, what);
@@ -203,15 +223,20 @@ impl Form for General {
             }
             None => {}
         }
-        if self.is_execution && lacks_values(&entry.sql, self.escapes.get(&entry.session).copied()) {
+        let escapes = self.escapes(entry.session);
+        if self.is_execution && lacks_values(&entry.sql, escapes) {
             self.unread.add(self.open_at, NO_VALUES);
             return None;
         }
         // The server refused it as a whole, or ran all of them, which this log does not tell.
-        if !self.is_prepared && has_several(&entry.sql) && !holds_statements(&entry.sql) {
+        if !self.is_prepared
+            && has_several(&entry.sql, escapes.unwrap_or(Escapes::Strings))
+            && !holds_statements(&entry.sql)
+        {
             self.unread.add(self.open_at, "it has several statements");
             return None;
         }
+        as_sent(&mut entry.sql, raw);
         (!entry.sql.is_empty() && !self.is_prepared).then_some(entry)
     }
 
@@ -254,6 +279,14 @@ impl Form for General {
             Some(us) => us >= self.now_us - BACK_US,
             None => !passed && self.knows(&head),
         })
+    }
+
+    fn escapes(&self, session: u64) -> Option<Escapes> {
+        self.literals.escapes(session)
+    }
+
+    fn keep_clock(&mut self, of: &Self) {
+        (self.now_us, self.is_exact) = (of.now_us, of.is_exact);
     }
 
     fn unread(&self) -> Unread {

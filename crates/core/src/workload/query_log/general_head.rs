@@ -49,6 +49,8 @@ const COMMANDS: [&[u8]; 36] = [
 /// What an entry's first line says.
 pub(super) struct Head<'a> {
     pub(super) at_us: Option<i64>,
+    /// The time has parts of a second.
+    pub(super) is_exact: bool,
     pub(super) session: u64,
     /// Its number stands as servers write it, and a tab behind the command.
     pub(super) is_padded: bool,
@@ -96,9 +98,9 @@ pub(super) fn why_no_head(line: &[u8]) -> Option<&'static str> {
 }
 
 pub(super) fn read_head(line: &[u8]) -> Option<Head<'_>> {
-    let (at_us, rest) = match read_time(line) {
-        Some((at_us, _, length)) => (Some(at_us), &line[length..]),
-        None if line.starts_with(b"\t\t") => (None, line),
+    let (at_us, is_exact, rest) = match read_time(line) {
+        Some((at_us, is_exact, length)) => (Some(at_us), is_exact, &line[length..]),
+        None if line.starts_with(b"\t\t") => (None, false, line),
         None => return None,
     };
     let padded = rest.trim_ascii_start();
@@ -111,5 +113,5 @@ pub(super) fn read_head(line: &[u8]) -> Option<Head<'_>> {
     let command = rest[..end].trim_ascii();
     let argument = rest.get(end + 1..).unwrap_or_default();
     let is_padded = blanks + place >= 5 && rest.get(end) == Some(&b'\t');
-    COMMANDS.contains(&command).then_some(Head { at_us, session, is_padded, command, argument })
+    COMMANDS.contains(&command).then_some(Head { at_us, is_exact, session, is_padded, command, argument })
 }

@@ -8,6 +8,9 @@ const STOPS: &str = "it stops the server";
 const SUPPRESSED: &str = "the server left out statements (log_throttle_queries_not_using_indexes)";
 /// Of the EXECUTE of a prepared statement, servers log what it runs. An EXECUTE itself is in the log when it was refused.
 pub(super) const REFUSED: &str = "an EXECUTE that ran nothing";
+/// A general log has what triggers and functions do beside what runs them.
+pub(super) const OF_PROGRAM: &str = "it is of a trigger or a function, which runs it again";
+const NAME_CONST: &[u8] = b"NAME_CONST";
 /// MariaDB logs an execution with many rows of values (COM_STMT_BULK_EXECUTE) without them.
 pub(super) const NO_VALUES: &str = "its values are not in the log";
 
@@ -36,6 +39,13 @@ pub(super) fn instead_of(verb: &str, sql: &[u8]) -> Option<Instead> {
     }
 }
 
+/// Whether a statement is surely of a trigger or a function: servers write the values of its variables so, and no client
+/// does. What has a trigger's row (`NEW.a`) looks like a client's with such a table; the server refuses it.
+pub(super) fn is_of_program(sql: &[u8]) -> bool {
+    let mut brackets = (0..sql.len()).filter(|at| sql[*at] == b'(');
+    brackets.any(|at| sql[..at].ends_with(NAME_CONST) && sql.get(at + 1) == Some(&b'\''))
+}
+
 /// Whether a statement has the place of a value, and not the value.
 pub(super) fn lacks_values(sql: &[u8], escapes: Option<Escapes>) -> bool {
     let mut tokens = Tokens::with(sql, escapes.unwrap_or(Escapes::Strings));
@@ -46,6 +56,29 @@ pub(super) fn lacks_values(sql: &[u8], escapes: Option<Escapes>) -> bool {
 fn killed(sql: &[u8]) -> Option<u64> {
     let mut rest = words_of(sql).skip(1).skip_while(|word| matches!(word.as_str(), "HARD" | "SOFT" | "CONNECTION"));
     rest.next()?.parse().ok().filter(|_| rest.next().is_none())
+}
+
+fn is_for_all(scope: &[u8]) -> bool {
+    ["GLOBAL", "PERSIST", "PERSIST_ONLY"].iter().any(|word| scope.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Whether a SET reaches beyond its session: what it sets stays.
+pub(super) fn sets_for_all(sql: &[u8]) -> bool {
+    let (mut is_begin, mut depth) = (true, 0_i32);
+    for (_, place) in Tokens::new(sql).filter(|(token, _)| *token != Token::Nothing).skip(1) {
+        let piece = sql[place].to_ascii_uppercase();
+        let scope = piece.strip_prefix(b"@@").unwrap_or(&piece).split(|byte| *byte == b'.').next().unwrap_or_default();
+        if is_begin && is_for_all(scope) {
+            return true;
+        }
+        match piece.as_slice() {
+            b"(" => depth += 1,
+            b")" => depth -= 1,
+            _ => {}
+        }
+        is_begin = depth == 0 && piece == b",";
+    }
+    false
 }
 
 /// Whether a statement begins or ends a transaction of several statements, or makes the next ones such a transaction.
@@ -59,14 +92,62 @@ pub fn is_of_transaction(sql: &[u8]) -> bool {
     }
 }
 
-/// Whether a statement turns autocommit on; None of one that does not set it.
-fn sets_autocommit(sql: &[u8]) -> Option<bool> {
-    // Its name may be in quotes.
-    let plain: Vec<u8> = sql.iter().map(|byte| if *byte == b'`' { b' ' } else { *byte }).collect();
-    let mut behind = words_of(&plain).skip_while(|word| !word.ends_with("AUTOCOMMIT"));
-    behind.next()?;
-    // A value in quotes is no word: it may be 'OFF'.
-    Some(behind.next().is_some_and(|value| matches!(value.as_str(), "1" | "ON" | "TRUE")))
+/// Whether a SET turns its session's autocommit on; None of one that does not set it. A value that is not told (`@old`)
+/// restores what was, and that is on by default.
+pub fn sets_autocommit(sql: &[u8]) -> Option<bool> {
+    Some(!matches!(&*value_of(sql, b"AUTOCOMMIT")?, b"0" | b"OFF" | b"FALSE"))
+}
+
+/// Whether a SET gives its session a clock of its own (`SET timestamp`), and not the server's again; None of one that does
+/// neither.
+pub(super) fn sets_clock(sql: &[u8]) -> Option<bool> {
+    Some(!matches!(&*value_of(sql, b"TIMESTAMP")?, b"0" | b"DEFAULT"))
+}
+
+/// The first word of the value that a SET gives a variable of its session, in capitals and without quotes.
+fn value_of(sql: &[u8], variable: &[u8]) -> Option<Vec<u8>> {
+    let mut pieces =
+        Tokens::new(sql).filter(|(token, _)| *token != Token::Nothing).map(|(_, place)| &sql[place]).peekable();
+    pieces.next_if(|verb| verb.eq_ignore_ascii_case(b"SET"))?;
+    let (mut found, mut scope): (_, &[u8]) = (None, b"");
+    while let Some(name) = pieces.next() {
+        // `@@global.x` is three pieces.
+        if name == b"." {
+            continue;
+        }
+        let scope = std::mem::replace(&mut scope, name);
+        if !is_variable(name, variable) || is_for_all(scope.strip_prefix(b"@@").unwrap_or(scope)) {
+            continue;
+        }
+        let mut is_set = false;
+        while pieces.next_if(|piece| matches!(*piece, b"=" | b":" | b":=")).is_some() {
+            is_set = true;
+        }
+        if is_set && let Some(value) = pieces.next() {
+            found = Some(bare(value.trim_ascii()).to_ascii_uppercase());
+        }
+    }
+    found
+}
+
+fn sets_password(sql: &[u8]) -> bool {
+    let mut pieces = Tokens::new(sql).filter(|(token, _)| *token != Token::Nothing);
+    pieces.nth(1).is_some_and(|(_, place)| sql[place].eq_ignore_ascii_case(b"PASSWORD"))
+}
+
+/// Whether this is the variable of the session, as `@@session.autocommit` or in backticks; `@autocommit` is a user's.
+fn is_variable(piece: &[u8], variable: &[u8]) -> bool {
+    let name = if piece.first() == Some(&b'`') { bare(piece) } else { piece };
+    let is_users = name.first() == Some(&b'@') && name.get(1) != Some(&b'@');
+    !is_users && name.rsplit(|byte| *byte == b'@').next().is_some_and(|last| last.eq_ignore_ascii_case(variable))
+}
+
+/// A piece without its quotes.
+fn bare(piece: &[u8]) -> &[u8] {
+    match piece {
+        [b'`' | b'\'' | b'"', inside @ .., _] => inside,
+        _ => piece,
+    }
 }
 
 /// Whether a statement begins a transaction of several statements, and what follows is of it.
@@ -98,13 +179,14 @@ pub fn ends_transaction(sql: &[u8]) -> bool {
         }
         "XA" => matches!(next().as_str(), "COMMIT" | "ROLLBACK"),
         // They commit (MySQL's manual, "Statements That Cause an Implicit Commit").
-        "CREATE" | "DROP" => next() != "TEMPORARY",
+        "CREATE" | "DROP" => rest.find(|word| word != "OR" && word != "REPLACE").is_none_or(|word| word != "TEMPORARY"),
         "ALTER" | "TRUNCATE" | "RENAME" | "GRANT" | "REVOKE" | "LOCK" | "OPTIMIZE" | "REPAIR" | "CHECK" | "FLUSH"
-        | "RESET" | "CACHE" | "INSTALL" | "UNINSTALL" => true,
+        | "RESET" | "CACHE" | "INSTALL" | "UNINSTALL" | "CHANGE" => true,
+        "START" | "STOP" => matches!(next().as_str(), "SLAVE" | "REPLICA" | "ALL"),
         // MariaDB's ANALYZE of a statement runs it.
         "ANALYZE" => matches!(next().as_str(), "TABLE" | "LOCAL" | "NO_WRITE_TO_BINLOG"),
         "LOAD" => next() == "INDEX",
-        "SET" => sets_autocommit(sql) == Some(true),
+        "SET" => sets_autocommit(sql) == Some(true) || sets_password(sql),
         _ => false,
     }
 }
@@ -124,6 +206,17 @@ mod tests {
         {
             assert!(ends_transaction(sql.as_bytes()), "{sql}");
         }
+        for sql in [
+            "SET autocommit = 'ON'",
+            "SET @@session.autocommit = @old",
+            "SET a = 0, autocommit := 1",
+            "SET PASSWORD = 'a'",
+            "STOP REPLICA",
+            "CHANGE MASTER TO MASTER_HOST = 'a'",
+            "CREATE OR REPLACE TABLE t",
+        ] {
+            assert!(ends_transaction(sql.as_bytes()), "{sql}");
+        }
         for sql in ["BEGIN", "begin work", "start transaction read only", "XA START 'a'"] {
             assert!(begins_transaction(sql.as_bytes()), "{sql}");
         }
@@ -131,8 +224,59 @@ mod tests {
             assert!(!begins_transaction(sql.as_bytes()), "{sql}");
         }
         let others = ["ROLLBACK TO a", "ROLLBACK WORK TO SAVEPOINT a", "COMMIT AND CHAIN", "DROP TEMPORARY TABLE t"];
-        for sql in others.into_iter().chain(["INSERT INTO t VALUES (1)", "BEGIN", "SET autocommit = 0", ""]) {
+        let sets = [
+            "SET @autocommit = 1",
+            "SET @x = 'autocommit', @y = 1",
+            "SET @old = @@autocommit",
+            "SET @old = @@autocommit, @@autocommit = 0",
+            "SET autocommit = 'off'",
+            "SET GLOBAL autocommit = 1",
+            "SET @@global.autocommit = 1",
+            "SET @password = 'a'",
+            "START GROUP_REPLICATION",
+            "CREATE OR REPLACE TEMPORARY TABLE t (a INT)",
+        ];
+        let others = others.into_iter().chain(sets);
+        for sql in others.chain(["INSERT INTO t VALUES (1)", "BEGIN", "SET autocommit = 0", ""]) {
             assert!(!ends_transaction(sql.as_bytes()), "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_session_may_have_a_clock_of_its_own() {
+        for (sql, own) in [
+            ("SET timestamp=UNIX_TIMESTAMP()+40", Some(true)),
+            ("SET TIMESTAMP=1764536441, @@session.pseudo_thread_id=9", Some(true)),
+            ("SET @@session.timestamp = 5", Some(true)),
+            ("set timestamp = DEFAULT", Some(false)),
+            ("SET timestamp=0", Some(false)),
+            ("SET @timestamp = 5", None),
+            ("SELECT timestamp = 5", None),
+        ] {
+            assert_eq!(sets_clock(sql.as_bytes()), own, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_is_set_for_all_stays() {
+        for sql in [
+            "SET GLOBAL read_only = 1",
+            "set @a = 1, @@global.x = 2",
+            "SET @@PERSIST.x = 1",
+            "SET PERSIST_ONLY x = 1",
+            "SET @a = (1, 2), GLOBAL x = 1",
+        ] {
+            assert!(sets_for_all(sql.as_bytes()), "{sql}");
+        }
+        let others = [
+            "SET a = 1",
+            "SET @@session.a = 'GLOBAL'",
+            "SET a = @@x",
+            "SET sql_mode = @@global.sql_mode, @old = @@GLOBAL.x",
+            "SET @global = 1",
+        ];
+        for sql in others {
+            assert!(!sets_for_all(sql.as_bytes()), "{sql}");
         }
     }
 

@@ -80,6 +80,78 @@ fn a_slow_log_has_lines_that_no_client_sent() {
     assert_eq!((unread.count, unread.first.map(|(line, _)| line)), (3, Some(6)));
 }
 
+/// Servers write what triggers and functions do into the general log.
+#[test]
+fn what_another_statement_runs_is_not_sent_again() {
+    let of_function = "INSERT INTO audit(a) VALUES ( NAME_CONST('x',5))";
+    let (found, unread) = read(&general(&[
+        (4, "Query", "SELECT 4"),
+        (7, "Connect", "a@localhost on shop using Socket"),
+        (7, "Query", "SELECT f(5)"),
+        (7, "Query", of_function),
+        (7, "Query", "INSERT INTO t VALUES (1) AS new ON DUPLICATE KEY UPDATE a = new.a"),
+        (4, "Query", "SELECT 5"),
+    ]));
+    let sent = [
+        (4, "SELECT 4"),
+        (7, "anew: SELECT f(5)"),
+        (7, "INSERT INTO t VALUES (1) AS new ON DUPLICATE KEY UPDATE a = new.a"),
+        (4, "SELECT 5"),
+    ];
+    assert_eq!((found, unread.count), (told(&sent), 1));
+}
+
+/// Entries before the first time of a log that was begun within a second.
+#[test]
+fn a_log_may_begin_without_a_time() {
+    let log = "\t\t    7 Connect\ta@localhost on w using Socket\n\t\t    7 Query\tBEGIN\n\
+               261130 01:00:01\t    7 Query\tINSERT INTO t VALUES (1)\n\t\t    7 Query\tROLLBACK\n";
+    let sent = [(7, "anew: BEGIN"), (7, "INSERT INTO t VALUES (1)"), (7, "ROLLBACK")];
+    assert_eq!(read(log), (told(&sent), Unread::default()));
+}
+
+/// A pasted entry moves no clock, whichever escapes its session has.
+#[test]
+fn what_is_in_doubt_has_its_sessions_escapes() {
+    let pasted = "2026-11-30T02:00:20.000000Z\t    9 Query\tDELETE FROM t\n')\n";
+    let log = format!(
+        "261130  1:00:00\t    7 Connect\ta@localhost on w using Socket\n\
+         \t\t    7 Query\tSET sql_mode='NO_BACKSLASH_ESCAPES'\n\
+         \t\t    7 Query\tINSERT INTO t(a) VALUES ('\\'), ('\n{pasted}\t\t    7 Query\tSELECT 1\n"
+    );
+    let mut reader = Reader::new(log.as_bytes());
+    let (mut count, mut times_us) = (0, Vec::new());
+    while let Some(entry) = reader.next_entry().expect("a log") {
+        (count, times_us) = (count + 1, [times_us, vec![entry.at_us]].concat());
+    }
+    assert_eq!((count, reader.tally().unread.count), (3, 0));
+    assert!(times_us[2] - times_us[0] < 1_000_000, "{times_us:?}");
+}
+
+/// The second half of a character may be a backslash. What is sent are the client's own bytes.
+#[test]
+fn a_client_may_have_characters_with_halves_that_look_like_signs() {
+    let bytes = |sql: &str| sql.replace('~', "\u{1}");
+    let statements = ["SET NAMES gbk", "INSERT INTO t VALUES ('~', 'a;b')", "INSERT INTO t VALUES ('c')"];
+    let of_session = |sql| (7, bytes(sql));
+    let raw = |log: String| {
+        let parts: Vec<&[u8]> = log.as_bytes().split(|byte| *byte == 1).collect();
+        parts.join(&b"\xbf\x5c"[..])
+    };
+    let entries: Vec<(u64, String)> = statements.iter().map(|sql| of_session(sql)).collect();
+    let of_slow: Vec<(u64, &str)> = entries.iter().map(|(session, sql)| (*session, sql.as_str())).collect();
+    let of_general: Vec<(u64, &str, &str)> = of_slow.iter().map(|(session, sql)| (*session, "Query", *sql)).collect();
+    for log in [raw(slow(&of_slow)), raw(general(&of_general))] {
+        let mut reader = Reader::new(&log[..]);
+        let mut found = Vec::new();
+        while let Some(entry) = reader.next_entry().expect("a log") {
+            found.push(entry.sql);
+        }
+        let wanted: Vec<Vec<u8>> = statements.iter().map(|sql| raw(bytes(sql))).collect();
+        assert_eq!((found, reader.tally().unread.count), (wanted, 0));
+    }
+}
+
 /// MariaDB's COM_STMT_BULK_EXECUTE.
 #[test]
 fn a_statement_without_its_values_is_counted() {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::BufRead;
 
+use super::course::Course;
 use super::digests::{self, Digests, Forms};
 use super::doubt::Doubt;
 use super::entry::{Entry, Format};
@@ -48,6 +49,11 @@ pub struct Reader<R> {
     unread: Unread,
     /// Entries that ended on the line that was read last.
     found: VecDeque<Entry>,
+    course: Course,
+    /// Those whose times are known.
+    ready: VecDeque<Entry>,
+    /// The line on which the log goes on behind a header.
+    reopened_at: Option<u64>,
     /// The last line was longer than what is read at once: what comes next belongs to it.
     inside: bool,
     bytes: u64,
@@ -57,9 +63,20 @@ pub struct Reader<R> {
 impl<R: BufRead> Reader<R> {
     /// Reads from here.
     pub fn new(source: R) -> Self {
-        let (lines, line, found) = (Lines::Unknown, Vec::new(), VecDeque::new());
-        let (tally, unread) = (Tally::default(), Unread::default());
-        Self { source, lines, line, tally, unread, found, inside: false, bytes: 0, over: false }
+        Self {
+            source,
+            lines: Lines::Unknown,
+            line: Vec::new(),
+            tally: Tally::default(),
+            unread: Unread::default(),
+            found: VecDeque::new(),
+            course: Course::default(),
+            ready: VecDeque::new(),
+            reopened_at: None,
+            inside: false,
+            bytes: 0,
+            over: false,
+        }
     }
 
     /// Reads what `flatwater observe` recorded; `forms` were gathered from the same source.
@@ -80,6 +97,8 @@ impl<R: BufRead> Reader<R> {
             Lines::General(general) => general.notes(),
             Lines::Unknown | Lines::Digests(_) => Notes::default(),
         };
+        let Course { set_back_at, older_at, .. } = self.course;
+        let notes = Notes { set_back_at, older_at, reopened_at: self.reopened_at, ..notes };
         Tally { unread: self.unread.with(of_lines), notes, ..self.tally }
     }
 
@@ -112,7 +131,7 @@ impl<R: BufRead> Reader<R> {
     /// What the system says; that it is no query log.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, String> {
         loop {
-            if let Some(entry) = self.found.pop_front() {
+            if let Some(entry) = self.ready.pop_front() {
                 self.tally.statements += u64::from(!entry.ends);
                 return Ok(Some(entry));
             }
@@ -120,6 +139,12 @@ impl<R: BufRead> Reader<R> {
                 return Ok(None);
             }
             self.read()?;
+            for entry in self.found.drain(..) {
+                self.course.take(entry, &mut self.ready);
+            }
+            if self.over {
+                self.course.finish(&mut self.ready);
+            }
         }
     }
 
@@ -231,6 +256,10 @@ impl<R: BufRead> Reader<R> {
         }
         // In a statement it is text, as somebody pasted it.
         if !self.is_inside() && is_header(line) {
+            // A general log tells which connections are made anew.
+            if self.format() == Some(Format::Slow) {
+                self.reopened_at.get_or_insert(self.tally.lines);
+            }
             return Ok(());
         }
         let number = self.tally.lines;

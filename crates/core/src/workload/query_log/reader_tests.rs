@@ -152,7 +152,7 @@ fn a_plan_is_of_the_head() {
         texts(log),
         [
             (1_795_690_801_000_000, 5, "shop".into(), "SELECT a FROM t".into()),
-            (1_795_690_801_000_000, 5, "shop".into(), "SELECT 2;\n# of the statement".into()),
+            (1_795_690_801_500_000, 5, "shop".into(), "SELECT 2;\n# of the statement".into()),
         ]
     );
 }
@@ -269,9 +269,9 @@ fn a_general_log_of_mariadb() {
         texts(log),
         [
             (1_700_745_300_000_000, 3, "shop".into(), "SELECT 1,\n  2".into()),
-            (1_700_745_300_000_000, 4, String::new(), "USE `other`".into()),
+            (1_700_745_300_500_000, 4, String::new(), "USE `other`".into()),
             (1_700_745_302_000_000, 4, String::new(), "DELETE FROM t".into()),
-            (1_700_745_302_000_000, 3, "shop".into(), "SELECT 7".into()),
+            (1_700_745_302_333_333, 3, "shop".into(), "SELECT 7".into()),
         ]
     );
 }

@@ -15,14 +15,15 @@
 
 use super::doubt::{BACK_US, Form, Line, Step};
 use super::entry::Entry;
-use super::instead::{Instead, KILLS, NO_VALUES, instead_of, lacks_values};
-use super::scan::escapes_of;
+use super::instead::{Instead, KILLS, NO_VALUES, instead_of, lacks_values, sets_for_all};
 use super::slow_head::{command_of, fields, is_field, is_head, read_logged, read_set, step_of, time_of};
 use super::slow_state::{Fields, Kind, Last, Sessions};
 use super::text::{Text, has_several, holds_statements, is_whole};
 use super::time::{digits, read_seconds};
 use super::unread::{Notes, Unread};
 use crate::workload::sql::effect;
+use crate::workload::sql::token::Escapes;
+use crate::workload::sql::wide::as_sent;
 
 /// What the lines of the present entry said.
 #[derive(Clone, Default)]
@@ -108,25 +109,19 @@ impl Slow {
         if let Some(user) = rest.strip_prefix(b"User@Host: ") {
             self.begun = true;
             self.sessions.is_numbered = false;
-            // Without a number of the connection: one for each user and host.
-            let Some(end) = user.iter().rposition(|byte| *byte == b']') else {
+            let Some(session) = self.sessions.of_user(user) else {
                 self.broken.get_or_insert((number, "the user"));
                 return;
             };
-            let user = &user[..end];
-            let next = self.sessions.users.len() as u64;
-            self.session = *self.sessions.users.entry(user.to_vec()).or_insert(next);
+            self.session = session;
         }
         self.kind.is_of_program |= rest.starts_with(b"Stored_routine:") || rest.starts_with(b"Stored routine:");
         for (name, value) in fields(rest) {
+            self.fields.note(name);
             let read = match name {
                 b"Id" | b"Thread_id" => {
                     self.sessions.is_numbered = true;
                     digits(value).map(|id| self.session = id.unsigned_abs()).is_some()
-                }
-                b"Last_errno" => {
-                    self.fields.last_errno = true;
-                    true
                 }
                 b"Query_time" => read_seconds(value).map(|us| self.query_us = us).is_some(),
                 b"Schema" => {
@@ -136,14 +131,6 @@ impl Slow {
                 b"Log_slow_rate_limit" => {
                     let logged_one_of = digits(value).map_or(0, i64::unsigned_abs);
                     self.notes.logged_one_of = self.notes.logged_one_of.max(logged_one_of);
-                    true
-                }
-                b"QC_hit" => {
-                    self.fields.qc_hit = true;
-                    true
-                }
-                b"Bytes_sent" => {
-                    self.fields.bytes_sent = true;
                     true
                 }
                 _ => true,
@@ -166,7 +153,7 @@ impl Slow {
     /// A whole statement; `None` of one that is not sent.
     fn statement(&mut self, entry: Entry) -> Option<Entry> {
         let verb = effect::verb(&entry.sql);
-        let escapes = self.sessions.escapes.get(&entry.session).copied();
+        let escapes = self.escapes(entry.session);
         let left_out = match instead_of(&verb, &entry.sql) {
             Some(Instead::Nothing) => return None,
             // What a KILL ended may stand behind it: its statements are logged at their end.
@@ -179,10 +166,32 @@ impl Slow {
             return None;
         }
         self.sessions.anew.remove(&entry.session);
-        self.sessions.escapes.extend(escapes_of(&entry.sql).map(|escapes| (entry.session, escapes)));
         self.notes.nameless |= !self.sessions.is_numbered;
         self.notes.calls |= self.fields.last_errno && verb == "CALL";
+        if verb == "SET" {
+            self.sessions.literals.note(entry.session, &entry.sql);
+            if sets_for_all(&entry.sql) {
+                self.notes.sets_for_all_at.get_or_insert(entry.line);
+            }
+        }
         Some(entry)
+    }
+
+    /// What the entry of a statement lacks, and where it begins.
+    fn lacks(&self, sql: &[u8]) -> Option<(u64, &'static str)> {
+        // Servers write a SET timestamp: without one, something else stood there, and is before the statement now.
+        let has_more = || self.is_stamped || (has_several(sql, Escapes::Strings) && !holds_statements(sql));
+        let what = if !self.begun {
+            "there is no # User@Host"
+        } else if self.timestamp_us.is_none() && has_more() {
+            "the head of an entry"
+        } else if !self.sessions.is_numbered && self.sessions.has_numbers {
+            // One log has the numbers of all of its connections.
+            "the connection's number"
+        } else {
+            return None;
+        };
+        (!sql.is_empty()).then_some((self.begun_at, what))
     }
 
     fn body(&mut self, line: &[u8], number: u64) {
@@ -217,7 +226,7 @@ impl Slow {
             self.broken.get_or_insert((self.begun_at, "the head of an entry"));
         }
         if self.in_head && self.text.sql.is_empty() {
-            self.text.begin(self.sessions.escapes.get(&self.session).copied());
+            self.text.begin(&self.sessions.literals, self.session);
         }
         self.in_head = false;
         self.text.push(line, number);
@@ -284,12 +293,11 @@ impl Form for Slow {
             self.unread.add(self.text.held_at, "the head of an entry");
         }
         let cut_inside = self.text.is_cut();
-        let Text { mut sql, ended, last_end, cut, .. } = std::mem::take(&mut self.text);
+        let Text { mut sql, raw, ended, last_end, cut, .. } = std::mem::take(&mut self.text);
         let cut = cut || cut_inside;
         let command = self.kind.command.take();
-        if !self.begun && !sql.is_empty() {
-            broken = broken.or(Some((self.begun_at, "there is no # User@Host")));
-        } else if self.begun_at > 0 && (cut || !ended) && command.is_none() && broken.is_none() {
+        broken = broken.or(self.lacks(&sql));
+        if self.begun_at > 0 && (cut || !ended) && command.is_none() && broken.is_none() {
             match last_end.filter(|(length, _)| !cut && is_whole(&sql, *length)) {
                 Some((length, next)) => {
                     sql.truncate(length);
@@ -298,20 +306,13 @@ impl Form for Slow {
                 None => broken = Some((self.begun_at, "it has no end")),
             }
         }
-        // Servers write a SET timestamp: without one, something else stood there, and is before the statement now.
-        let lacks_stamp = self.timestamp_us.is_none() && !sql.is_empty();
-        if lacks_stamp && (self.is_stamped || (has_several(&sql) && !holds_statements(&sql))) {
-            broken = broken.or(Some((self.begun_at, "the head of an entry")));
-        }
-        // One log has the numbers of all of its connections.
-        if self.begun && !self.sessions.is_numbered && self.sessions.has_numbers && !sql.is_empty() {
-            broken = broken.or(Some((self.begun_at, "the connection's number")));
-        }
         self.sessions.has_numbers |= self.sessions.is_numbered;
         while sql.last().is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b';') {
             sql.pop();
         }
-        let told_us = self.told_us();
+        let is_exact = matches!(self.logged, Some((_, true)));
+        let has_own_clock = !is_exact && broken.is_none() && self.sessions.has_own_clock(self.session, &sql);
+        let told_us = Some(self.last.told_us).filter(|us| has_own_clock && *us > 0).or(self.told_us());
         self.last.ended_us = self.timestamp_us.take().map_or(self.last.ended_us, |us| us + self.query_us);
         self.kind.is_warned = false;
         self.last.told_us = told_us.unwrap_or(self.last.told_us);
@@ -334,13 +335,18 @@ impl Form for Slow {
         (self.begun, self.begun_at, self.in_head) = (false, 0, false);
         let is_of_program = std::mem::take(&mut self.kind.is_of_program);
         let told_us = told_us.filter(|_| (whole && !is_of_program) || is_command)?;
-        let at_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
+        let begun_us = if of_begin { told_us } else { told_us.saturating_sub(query_us) };
+        let logged_us = Some(begun_us.saturating_add(query_us));
+        let second_us = Some(told_us).filter(|_| !is_exact);
+        let written = Entry { at_us: begun_us, logged_us, second_us, session, line, ..Entry::default() };
         if let Some(command) = command.filter(|_| is_command) {
             let ends = self.sessions.obey(command, session);
-            return ends.then(|| Entry { at_us, session, ends, line, ..Entry::default() });
+            return ends.then_some(Entry { ends, ..written });
         }
         let anew = self.sessions.anew.contains(&session);
-        self.statement(Entry { at_us, session, schema, anew, moved: false, ends: false, line, sql })
+        let mut entry = self.statement(Entry { schema, anew, sql, ..written })?;
+        as_sent(&mut entry.sql, raw);
+        Some(entry)
     }
 
     /// The file ends here; `inside` of a line: a server ends each statement with one.
@@ -369,6 +375,14 @@ impl Form for Slow {
 
     fn may_follow(&self, head: &[Line], _: bool) -> bool {
         time_of(head).is_some_and(|us| us >= self.told_us().unwrap_or(self.last.told_us) - BACK_US)
+    }
+
+    fn escapes(&self, session: u64) -> Option<Escapes> {
+        self.sessions.literals.escapes(session)
+    }
+
+    fn keep_clock(&mut self, of: &Self) {
+        (self.logged, self.last) = (of.logged, of.last.clone());
     }
 
     fn unread(&self) -> Unread {

@@ -2,22 +2,24 @@
 
 use super::entry::Entry;
 use super::text::{has_several, holds_statements};
-use crate::workload::sql::token::{Token, Tokens};
+use crate::workload::sql::token::{Escapes, Token, Tokens};
 
-/// Whether a text can be one statement, and no piece of one: what was cut and has others behind it is none.
-pub(super) fn is_sound(entry: &Entry) -> bool {
-    is_statement(entry, true)
+/// Whether a text can be one statement, and no piece of one: what was cut and has others behind it is none. `escapes`: of
+/// its session, where the log tells them.
+pub(super) fn is_sound(entry: &Entry, escapes: Option<Escapes>) -> bool {
+    is_statement(entry, escapes, true)
 }
 
 /// Whether this is so wherever it was found: the end of what a log was pasted into may stand in a comment of the piece.
-pub(super) fn is_sound_alone(entry: &Entry) -> bool {
-    is_statement(entry, false)
+pub(super) fn is_sound_alone(entry: &Entry, escapes: Option<Escapes>) -> bool {
+    is_statement(entry, escapes, false)
 }
 
-fn is_statement(entry: &Entry, may_comment: bool) -> bool {
+fn is_statement(entry: &Entry, escapes: Option<Escapes>, may_comment: bool) -> bool {
     let sql = &entry.sql[..];
+    let escapes = escapes.unwrap_or(Escapes::Strings);
     let mut depth = 0;
-    for (token, place) in Tokens::new(sql) {
+    for (token, place) in Tokens::with(sql, escapes) {
         let piece = &sql[place.clone()];
         match (token, piece) {
             (Token::Open, _) => return false,
@@ -34,7 +36,7 @@ fn is_statement(entry: &Entry, may_comment: bool) -> bool {
             return false;
         }
     }
-    depth == 0 && (holds_statements(sql) || !has_several(sql))
+    depth == 0 && (holds_statements(sql) || !has_several(sql, escapes))
 }
 
 #[cfg(test)]
@@ -43,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_piece_is_no_statement() {
-        let sound = |sql: &str| is_sound_alone(&Entry { sql: sql.into(), ..Entry::default() });
+        let sound = |sql: &str| is_sound_alone(&Entry { sql: sql.into(), ..Entry::default() }, None);
         for sql in
             ["SELECT ';', (1)", "SELECT \\N", "CREATE PROCEDURE p() BEGIN SELECT 1; SELECT 2; END", "SELECT 1 -- c"]
         {

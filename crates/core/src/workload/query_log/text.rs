@@ -1,14 +1,19 @@
 //! The text of a statement of a slow log, line by line, and where it may have ended.
 
 use super::entry::extend;
+use super::literals::Literals;
 use super::scan::Scan;
 use crate::workload::sql::effect;
 use crate::workload::sql::token::{Escapes, Token, Tokens, is_open};
+use crate::workload::sql::wide::{Wide, readable};
 
 /// What was read of a statement.
 #[derive(Clone, Default)]
 pub(super) struct Text {
     pub(super) sql: Vec<u8>,
+    /// Its bytes, where it is not read as it stands: in a session with such a character set.
+    pub(super) raw: Vec<u8>,
+    wide: Option<Wide>,
     scan: Scan,
     /// The last line ends with `;`.
     pub(super) ended: bool,
@@ -22,9 +27,9 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Begins, in a session with these escapes.
-    pub(super) fn begin(&mut self, escapes: Option<Escapes>) {
-        self.scan = Scan::with(escapes);
+    /// Begins, in a session whose strings are read so.
+    pub(super) fn begin(&mut self, literals: &Literals, session: u64) {
+        (self.scan, self.wide) = (Scan::with(literals.escapes(session)), literals.wide(session));
     }
 
     /// Adds a line.
@@ -37,9 +42,17 @@ impl Text {
 
     /// Adds a piece of a line.
     pub(super) fn more(&mut self, piece: &[u8]) {
-        extend(&mut self.sql, piece);
-        self.scan.read(piece);
+        self.read(piece);
         self.ended = ends(piece);
+    }
+
+    fn read(&mut self, piece: &[u8]) {
+        let text = readable(piece, self.wide);
+        extend(&mut self.sql, &text);
+        self.scan.read(&text);
+        if self.wide.is_some() {
+            extend(&mut self.raw, piece);
+        }
     }
 
     /// Whether the statement may be whole.
@@ -73,8 +86,7 @@ impl Text {
     pub(super) fn unhold(&mut self) {
         if !self.held.is_empty() {
             let held = std::mem::take(&mut self.held);
-            extend(&mut self.sql, &held);
-            self.scan.read(&held);
+            self.read(&held);
         }
     }
 
@@ -86,6 +98,7 @@ impl Text {
             && is_whole(&self.sql, length)
         {
             self.sql.truncate(length);
+            self.raw.truncate(length);
             self.scan = Scan::default();
             self.ended = true;
             self.held_at = next;
@@ -115,7 +128,7 @@ fn ends_statement(text: &[u8]) -> bool {
 }
 
 /// Whether something stands behind the first statement of a text.
-pub(super) fn has_several(text: &[u8]) -> bool {
-    let mut tokens = Tokens::new(text).map(|(token, _)| token).filter(|token| *token != Token::Nothing);
+pub(super) fn has_several(text: &[u8], escapes: Escapes) -> bool {
+    let mut tokens = Tokens::with(text, escapes).map(|(token, _)| token).filter(|token| *token != Token::Nothing);
     tokens.any(|token| token == Token::Semicolon) && tokens.any(|token| token != Token::Semicolon)
 }

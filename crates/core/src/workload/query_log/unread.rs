@@ -18,6 +18,15 @@ pub struct Notes {
     pub calls: bool,
     /// The server logged one of so many statements or sessions (`log_slow_rate_limit` of Percona Server); 0 and 1: all.
     pub logged_one_of: u64,
+    /// Whether the server may have another setting for all since, first of this line (SET GLOBAL).
+    pub sets_for_all_at: Option<u64>,
+    /// Why its clock went back, first on this line.
+    pub set_back_at: Option<u64>,
+    /// Why an entry is older than the one before by more than a clock is set back, first on this line.
+    pub older_at: Option<u64>,
+    /// Whether a slow log that goes on behind a header, first on this line, is that of a server that was restarted: then
+    /// numbers of connections begin anew.
+    pub reopened_at: Option<u64>,
 }
 
 impl Unread {

@@ -9,11 +9,16 @@
 use std::ops::Range;
 
 use super::token::{Escapes, Token, Tokens};
+use super::wide::Wide;
 
 /// A statement with more conditional comments counts as one that writes: with each, it is read in twice as many ways.
 const CONDITIONAL_MAX: usize = 3;
-/// Words after SET that reach beyond the session (MariaDB's sequences, too), or take its READ ONLY away.
-const SET_WORDS: [&str; 13] = [
+/// Words after SET that reach beyond the session (MariaDB's sequences, rows that are locked, a resource group of another
+/// thread, a transaction that replicas take for one that was run), or take its READ ONLY away.
+const SET_WORDS: [&str; 16] = [
+    "GTID_NEXT",
+    "RESOURCE",
+    "UPDATE",
     "NEXT",
     "NEXTVAL",
     "SETVAL",
@@ -28,11 +33,20 @@ const SET_WORDS: [&str; 13] = [
     "TX_READ_ONLY",
     "TRANSACTION_READ_ONLY",
 ];
+/// Functions that hold up other sessions, or change more than their own: a READ ONLY refuses none of them (MySQL's manual,
+/// "Locking Functions", "The Locking Service", and the loadable functions of its plugins).
+const REACHING_FUNCTIONS: [&str; 3] = ["GET_LOCK", "SERVICE_GET_READ_LOCKS", "SERVICE_GET_WRITE_LOCKS"];
+/// How the names of plugins' functions begin.
+const REACHING_FAMILIES: [&str; 6] = [
+    "ASYNCHRONOUS_CONNECTION_FAILOVER_",
+    "AUDIT_LOG_",
+    "GROUP_REPLICATION_",
+    "KEYRING_",
+    "MYSQL_FIREWALL_",
+    "VERSION_TOKENS_",
+];
 /// Words behind which SET names the character set of the statements that follow.
 const CHARSET_WORDS: [&str; 3] = ["NAMES", "CHARSET", "SET"];
-/// Character sets of clients in which a quote or a backslash can be the second half of a character (MySQL's manual,
-/// "mysql_real_escape_string_quote()"): where a string ends cannot be told without them.
-const UNSAFE_CHARSETS: [&str; 5] = ["BIG5", "CP932", "GB18030", "GBK", "SJIS"];
 /// Those that most clients have.
 const SAFE_CHARSETS: [&str; 7] = ["UTF8", "UTF8MB3", "UTF8MB4", "LATIN1", "ASCII", "BINARY", "DEFAULT"];
 
@@ -118,9 +132,28 @@ fn capitals(word: &[u8]) -> String {
     String::from_utf8_lossy(word).trim_start_matches('@').to_ascii_uppercase()
 }
 
+/// Whether a function is called that reaches beyond the session. Its name may stand in backticks.
+fn calls_beyond<'a>(pieces: impl Iterator<Item = Piece<'a>>) -> bool {
+    let mut before: &[u8] = b"";
+    for (_, text) in pieces {
+        if text == b"(" {
+            let name = capitals(before.strip_prefix(b"`").and_then(|rest| rest.strip_suffix(b"`")).unwrap_or(before));
+            let is_of_family = REACHING_FAMILIES.iter().any(|family| name.starts_with(family));
+            if is_of_family || REACHING_FUNCTIONS.contains(&name.as_str()) {
+                return true;
+            }
+        }
+        before = text;
+    }
+    false
+}
+
 fn reads_so<'a>(pieces: impl Iterator<Item = Piece<'a>> + Clone) -> bool {
     let mut rest = words(pieces.clone());
     let Some(first) = rest.next() else { return true };
+    if calls_beyond(pieces.clone()) {
+        return false;
+    }
     match first.as_str() {
         // DESCRIBE ANALYZE is EXPLAIN ANALYZE.
         "SELECT" | "VALUES" | "TABLE" | "WITH" | "EXPLAIN" | "DESCRIBE" | "DESC" | "DO" => reads_only(rest),
@@ -182,7 +215,7 @@ fn keeps_guard<'a>(pieces: impl Iterator<Item = Piece<'a>>) -> bool {
             return false;
         }
         let name = word.trim_matches(['\'', '"']);
-        if CHARSET_WORDS.contains(&before.as_str()) && UNSAFE_CHARSETS.contains(&name) {
+        if CHARSET_WORDS.contains(&before.as_str()) && Wide::named(name).is_some() {
             return false;
         }
         // Its value may be an expression.
@@ -208,6 +241,7 @@ mod tests {
             "SELECT ';DELETE FROM t'",
             "WITH a AS (SELECT 1) SELECT * FROM a LOCK IN SHARE MODE",
             "SELECT a INTO @b FROM t",
+            "SELECT IS_FREE_LOCK('app'), get_lock, RELEASE_LOCK('app') FROM t",
             "show variables",
             "SET NAMES utf8mb4",
             "SET autocommit=1, @a = 5",
@@ -265,6 +299,13 @@ mod tests {
             "SELECT nextval(s)",
             "DO SETVAL(s, 100)",
             "SET @a = NEXT VALUE FOR s",
+            "SET @@SESSION.GTID_NEXT = 'aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa:5'",
+            "SET RESOURCE GROUP slow FOR 48",
+            "SET @a = (SELECT a FROM t FOR UPDATE)",
+            "SELECT GET_LOCK('app', 10)",
+            "DO `get_lock` ('app', 10)",
+            "SET @a = get_lock('app', 10)",
+            "SELECT group_replication_set_as_primary('a')",
             "\u{feff}nonsense",
         ] {
             assert!(!reads(text.as_bytes()), "{text}");

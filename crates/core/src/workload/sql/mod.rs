@@ -5,3 +5,4 @@ pub mod effect;
 pub mod source;
 pub mod text;
 pub mod token;
+pub(crate) mod wide;

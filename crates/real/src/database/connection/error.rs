@@ -6,7 +6,7 @@ use crate::database::cause::Cause;
 /// Why a statement did not work.
 #[derive(Debug, thiserror::Error)]
 pub enum SqlError {
-    /// The server refused it; the connection is usable.
+    /// The server refused it; the connection is usable, unless it says that the session ends (`refused::ends_session`).
     #[error("{message} (error {code})")]
     Server {
         /// The server's error number.

@@ -97,6 +97,7 @@ fn agree(greeting: &Greeting, login: &Login) -> Result<u64, SqlError> {
         | capability::PROTOCOL_41
         | capability::TRANSACTIONS
         | capability::SECURE_CONNECTION
+        | capability::MULTI_RESULTS
         | capability::PLUGIN_AUTH
         | capability::PLUGIN_AUTH_LENENC
         | capability::DEPRECATE_EOF;

@@ -14,10 +14,14 @@ pub struct Reply {
     pub warnings: u16,
     /// Whether a transaction is open; None where rows were returned, whose end is not asked for it.
     pub in_transaction: Option<bool>,
+    /// Another result of the same statement follows.
+    pub(super) more: bool,
 }
 
 /// SERVER_STATUS_IN_TRANS.
 const IN_TRANSACTION: u64 = 1;
+/// SERVER_MORE_RESULTS_EXISTS.
+const MORE_RESULTS: u64 = 1 << 3;
 
 /// A server's words are told in one line: MySQL's are never longer (MYSQL_ERRMSG_SIZE in its sources).
 const MESSAGE_BYTES_MAX: usize = 512;
@@ -31,8 +35,19 @@ pub(super) fn read_ok(payload: &[u8]) -> Result<Reply, SqlError> {
     let mut read = || {
         reader.byte()?;
         let (rows, last_insert_id) = (reader.length()?, reader.length()?);
-        let in_transaction = Some(reader.number(2)? & IN_TRANSACTION != 0);
-        Some(Reply { rows, last_insert_id, warnings: reader.number(2)? as u16, in_transaction })
+        let status = reader.number(2)?;
+        let (in_transaction, more) = (Some(status & IN_TRANSACTION != 0), status & MORE_RESULTS != 0);
+        Some(Reply { rows, last_insert_id, warnings: reader.number(2)? as u16, in_transaction, more })
+    };
+    read().ok_or_else(short)
+}
+
+/// Whether another result follows the packet that ends the rows of this one, of servers that end them with EOF.
+pub(super) fn read_eof(payload: &[u8]) -> Result<bool, SqlError> {
+    let mut reader = Reader(payload);
+    let mut read = || {
+        reader.take(3)?; // its kind, warnings
+        Some(reader.number(2)? & MORE_RESULTS != 0)
     };
     read().ok_or_else(short)
 }

@@ -66,6 +66,8 @@ pub(super) struct Job {
     pub(super) unread: Mutex<Unread>,
     /// What it does not tell.
     pub(super) notes: Mutex<Notes>,
+    /// Triggers, functions and events of the server, where a general log has their statements, too.
+    pub(super) programs: u64,
     pub(super) crew: Arc<Crew>,
 }
 
@@ -83,9 +85,13 @@ impl Job {
         }
     }
 
-    /// Tells what of the log was not replayed: of a run that ended before it (`early`), and what cannot be read.
-    pub(super) fn tell_end(&self, early: bool) {
-        let left = if early { self.left() } else { None };
+    /// Tells what of the log was not replayed: of a run that ended before it, at this moment of the log, and what cannot be
+    /// read.
+    pub(super) fn tell_end(&self, early_us: Option<u64>) {
+        let left = early_us.and_then(|ended_us| {
+            self.reach(ended_us);
+            self.left()
+        });
         let told: Vec<String> = left.into_iter().chain(self.unread()).chain(self.guesses()).collect();
         if !told.is_empty() {
             self.crew.warn(&told.join("; "));
@@ -105,7 +111,8 @@ impl Job {
     }
 
     fn guesses(&self) -> Vec<String> {
-        let Notes { nameless, calls, logged_one_of } = *self.notes.lock().expect("nothing panics under it");
+        let Notes { nameless, calls, logged_one_of, sets_for_all_at, set_back_at, older_at, reopened_at } =
+            *self.notes.lock().expect("nothing panics under it");
         let log = self.spec.log.display();
         let nameless = nameless.then(|| {
             format!(
@@ -116,13 +123,45 @@ impl Job {
         let calls = calls.then(|| {
             format!("{log} may have the statements of stored programs besides their CALL: those were run twice")
         });
+        let programs = (self.programs > 0).then(|| {
+            format!(
+                "{log} has what triggers, functions and events did as statements of their own, and the server has {} of \
+                 them: these statements may have run twice (a slow log does not have them)",
+                self.programs
+            )
+        });
         let sampled = (logged_one_of > 1).then(|| {
             format!(
                 "{log} has one of {logged_one_of} statements or sessions (log_slow_rate_limit): the load is so many times \
                  less than the recorded server's"
             )
         });
-        nameless.into_iter().chain(calls).chain(sampled).collect()
+        let for_all = sets_for_all_at.filter(|_| self.spec.allow_writes).map(|line| {
+            format!("{log}:{line}: it sets a variable for all sessions (SET GLOBAL): the server keeps it after the run")
+        });
+        let set_back = set_back_at.map(|line| {
+            format!("{log}:{line}: its times go back, as at the end of summer time: what follows went on from the time before")
+        });
+        let older = older_at.map(|line| {
+            format!("{log}:{line}: its times go back by more than a day (a damaged time, or logs in another order): what is older than \
+                 the log's begin was sent at once")
+        });
+        let reopened = reopened_at.filter(|_| self.spec.allow_writes).map(|line| {
+            format!(
+                "{log}:{line}: the log was opened again here: if the server was restarted, the same number is another \
+                 connection since, and transactions that were open then went on (cut the log there)"
+            )
+        });
+        nameless
+            .into_iter()
+            .chain(calls)
+            .chain(programs)
+            .chain(sampled)
+            .chain(for_all)
+            .chain(set_back)
+            .chain(older)
+            .chain(reopened)
+            .collect()
     }
 
     fn unread(&self) -> Option<String> {

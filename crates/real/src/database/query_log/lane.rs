@@ -2,18 +2,17 @@
 
 use std::collections::HashMap;
 
-use flatwater_core::workload::query_log::{
-    Entry, STATEMENT_BYTES_MAX, begins_transaction, ends_transaction, schema_of_use,
-};
+use flatwater_core::workload::query_log::{Entry, STATEMENT_BYTES_MAX, schema_of_use};
 use flatwater_core::workload::sql::effect;
 
 use super::job::{Counter, Job, KINDS, kind_of};
 use super::queues::Found;
 use super::settings::Settings;
-use super::verbs::{needs_no_schema, xa_verb};
+use super::transaction::Transaction;
+use super::verbs::needs_no_schema;
 use crate::Error;
 use crate::database::again::Lost;
-use crate::database::connection::{Connection, LOGIN, Login, Reply, SqlError};
+use crate::database::connection::{Connection, LOGIN, Login, SqlError};
 use crate::database::load::quoted;
 use crate::database::read_only::make_read_only;
 use crate::database::refused;
@@ -39,16 +38,7 @@ pub(super) struct Lane<'a> {
     closed: bool,
     /// The open schema may have been dropped by its own session.
     dropped: bool,
-    /// A transaction is open.
-    in_transaction: bool,
-    /// It is a distributed one that is not prepared: it is lost with its connection.
-    in_xa: bool,
-    /// The recorded connection of which the server has rolled back an open transaction, whose statements go on.
-    rolled_back: Option<u64>,
-    /// The recorded connection whose open transaction is what was left of one.
-    left_over: Option<u64>,
-    /// The recorded connection whose distributed transaction was lost, and goes on as a common one.
-    instead_of_xa: Option<u64>,
+    transaction: Transaction,
     /// The recorded connections whose statements this connection has sent, without those that are over.
     of: Vec<u64>,
     /// The schemas that the USE of recorded connections led to.
@@ -69,11 +59,7 @@ impl<'a> Lane<'a> {
             moved: false,
             closed: false,
             dropped: false,
-            in_transaction: false,
-            in_xa: false,
-            rolled_back: None,
-            left_over: None,
-            instead_of_xa: None,
+            transaction: Transaction::default(),
             of: Vec::new(),
             led: HashMap::new(),
             settings: Settings::default(),
@@ -110,14 +96,15 @@ impl<'a> Lane<'a> {
         for sql in self.settings.iter() {
             connection.queue_query(sql);
             match connection.reply() {
+                Err(error) if refused::ends_session(&error) => return Err(error),
                 // It was set before. Should it not be now, what needs it is refused, too.
-                Ok(_) | Err(SqlError::Server { .. }) => {}
-                Err(error) => return Err(error),
+                Ok(_) | Err(_) => {}
             }
         }
         connection.wait_at_most(None);
         self.schema.clone_from(&login.schema);
-        (self.moved, self.closed, self.dropped, self.in_transaction, self.in_xa) = (false, false, false, false, false);
+        (self.moved, self.closed, self.dropped) = (false, false, false);
+        self.transaction.connect();
         self.connection = Some(connection);
         Ok(())
     }
@@ -131,7 +118,7 @@ impl<'a> Lane<'a> {
                 Found::Nothing => continue,
                 Found::Over if crew.stopping() => break,
                 Found::Over => {
-                    self.job.tell_end(false);
+                    self.job.tell_end(None);
                     return self.end_interval();
                 }
             };
@@ -152,7 +139,7 @@ impl<'a> Lane<'a> {
                 break;
             }
         }
-        self.job.tell_end(true);
+        self.job.tell_end(Some(self.log_us()));
     }
 
     /// Gives a statement the session that its recorded connection had. The connection is made anew where it has the state
@@ -166,11 +153,13 @@ impl<'a> Lane<'a> {
         let is_lost = self.connection.is_none() && !self.closed;
         if self.closed || has_state {
             self.settings.clear();
+            self.transaction = Transaction::default();
         }
         if is_lost || !(self.closed || has_state || has_schema) {
             return true;
         }
-        (self.connection, self.rolled_back, self.instead_of_xa) = (None, None, None);
+        self.connection = None;
+        self.transaction = Transaction::default();
         self.reconnect(kind_of(entry), Counter::Resets)
     }
 
@@ -182,7 +171,7 @@ impl<'a> Lane<'a> {
         self.job.queues.keep_waiting(&mut self.of);
         // Also where its connection was lost: nothing of it is made anew for another one.
         if is_known && self.of.is_empty() {
-            (self.connection, self.closed, self.rolled_back, self.instead_of_xa) = (None, true, None, None);
+            (self.connection, self.closed, self.transaction) = (None, true, Transaction::default());
         }
     }
 
@@ -200,6 +189,12 @@ impl<'a> Lane<'a> {
             self.count(Counter::Mixed, 1);
         }
         alone && !fresh && (!known || entry.anew)
+    }
+
+    /// How far into the log it is now, microseconds; 0 where each statement follows the one before at once.
+    fn log_us(&self) -> u64 {
+        let since_ns = self.job.crew.clock.now_ns().saturating_sub(self.begun_ns);
+        (since_ns as f64 / 1000.0 * self.job.spec.speed) as u64
     }
 
     /// An interval that is shorter than half of its length is not recorded: what was done in the last one stays.
@@ -253,22 +248,23 @@ impl<'a> Lane<'a> {
             Err(error) => error,
         };
         self.note_error(kind, &error);
-        let is_lost = !matches!(error, SqlError::Server { .. });
+        let is_sent = entry.sql.len() <= STATEMENT_BYTES_MAX;
+        let mut is_lost = is_sent && refused::ends_session(&error);
+        if !is_lost {
+            let connection = &mut self.connection;
+            self.transaction.refuse(entry, &error, || match connection.as_mut()?.query("DO 0") {
+                Ok(reply) => reply.in_transaction,
+                // A program may have ended with its connection (KILL).
+                Err(error) => {
+                    is_lost = refused::ends_session(&error);
+                    None
+                }
+            });
+        }
         if is_lost {
             self.connection = None;
             self.note_setting(&entry.sql); // it is not sent again, but what follows relies on it
-        }
-        let begins = is_lost && begins_transaction(&entry.sql);
-        // A savepoint is gone with its transaction, and what is left was behind it.
-        let is_gone = self.left_over == Some(entry.session) && error.is(refused::NO_SAVEPOINT);
-        if begins || is_gone || (self.in_transaction && (is_lost || self.has_rolled_back(&error))) {
-            let of_xa = is_lost && (self.in_xa || (begins && !xa_verb(&entry.sql).is_empty()));
-            self.in_transaction = false;
-            self.rolled_back = Some(entry.session);
-            self.instead_of_xa = of_xa.then_some(entry.session).or(self.instead_of_xa);
-        }
-        if is_lost && ends_transaction(&entry.sql) {
-            (self.rolled_back, self.instead_of_xa, self.left_over) = (None, None, None);
+            self.transaction.lose(entry);
         }
         let kind = KINDS[kind];
         let text = if self.job.shared {
@@ -283,16 +279,6 @@ impl<'a> Lane<'a> {
         }
         self.job.crew.fail(Error::Workload(text));
         false
-    }
-
-    /// Whether a server has rolled the whole transaction back with an error. With a lock wait timeout, it does so if it has
-    /// `innodb_rollback_on_timeout`: it is asked whether a transaction is open.
-    fn has_rolled_back(&mut self, error: &SqlError) -> bool {
-        if !error.is(refused::LOCK_WAIT_TIMEOUT) {
-            return refused::ROLLED_BACK.iter().any(|code| error.is(*code));
-        }
-        let Some(connection) = &mut self.connection else { return false };
-        matches!(connection.query("DO 0"), Ok(Reply { in_transaction: Some(false), .. }))
     }
 
     /// The schema of a statement: where its connection has sent a USE, the one that this led to.
@@ -315,7 +301,8 @@ impl<'a> Lane<'a> {
                 // It was dropped, and none is open since, as none was when this was recorded.
                 Err(error) if was_open && error.is(NO_SCHEMA) => self.schema.clone_from(&schema),
                 // A transaction has the same begin and end in every schema, or in none.
-                Err(error) if error.is(NO_SCHEMA) && needs_no_schema(&entry.sql) => {}
+                Err(error)
+                    if (error.is(NO_SCHEMA) || error.is(refused::SCHEMA_DENIED)) && needs_no_schema(&entry.sql) => {}
                 Err(error) => return Err(error),
                 Ok(_) => {
                     self.dropped = false;
@@ -325,38 +312,22 @@ impl<'a> Lane<'a> {
         }
         // What is left of its transaction must not be committed statement by statement: a ROLLBACK may be its end. After
         // some deadlocks a part of it is still open, which BEGIN would commit.
-        if self.rolled_back == Some(entry.session) {
+        if self.transaction.lacks_begin(entry.session) {
             match connection.query("ROLLBACK") {
-                Ok(_) => _ = connection.query("BEGIN")?,
+                Ok(_) => _ = connection.query(self.transaction.begin())?,
                 // It is a distributed one (XA), whose own statements end it.
-                Err(SqlError::Server { .. }) => {}
+                Err(error) if !refused::ends_session(&error) => {}
                 Err(error) => return Err(error),
             }
-            (self.rolled_back, self.left_over) = (None, Some(entry.session));
+            self.transaction.begin_again(entry.session);
         }
-        let replaced = (self.instead_of_xa == Some(entry.session)).then(|| xa_verb(&entry.sql));
-        let sql = match replaced.as_deref() {
-            Some("END" | "PREPARE") => return Ok(()),
-            Some("COMMIT") => &b"COMMIT"[..],
-            Some("ROLLBACK") => &b"ROLLBACK"[..],
-            _ => &entry.sql,
-        };
+        let Some(sql) = self.transaction.instead_of(entry) else { return Ok(()) };
         connection.queue_query(sql);
         let reply = connection.reply();
-        if ends_transaction(sql) {
-            (self.instead_of_xa, self.left_over) = (None, None);
-        }
-        if let Ok(Reply { in_transaction: Some(open), .. }) = reply {
-            self.in_transaction = open;
-        }
+        self.transaction.note(sql, &reply);
         self.count(Counter::Queries, 1);
         if reply.is_ok() {
             self.note_setting(&entry.sql);
-            match xa_verb(&entry.sql).as_str() {
-                "START" | "BEGIN" => self.in_xa = true,
-                "PREPARE" | "COMMIT" | "ROLLBACK" => self.in_xa = false,
-                _ => {}
-            }
         }
         if let Some(opened) = schema_of_use(&entry.sql) {
             // One that failed leaves the schema as it was: a connection without one is not made anew in a transaction.

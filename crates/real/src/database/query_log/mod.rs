@@ -7,6 +7,7 @@ mod lane;
 mod queues;
 mod settings;
 mod told;
+mod transaction;
 mod verbs;
 
 use std::collections::BTreeSet;
@@ -56,6 +57,7 @@ pub fn start(replay: Replay, crew: Arc<Crew>) -> Result<Run, Error> {
     let reader = told::open(&log.log).map_err(unreadable)?;
     let told = tell(&log.log).map_err(unreadable)?;
     require_a_schema(&told.schemas, &servers, &crew).map_err(Error::Workload)?;
+    let programs = if told.format == Format::General && log.allow_writes { count_programs(&servers, &crew) } else { 0 };
     // Nobody knows which session sent the statements of digests: the next one goes to whoever is free.
     let shared = told.format == Format::Digests;
     let queues = Queues::new(if shared { 1 } else { connections as usize });
@@ -72,6 +74,7 @@ pub fn start(replay: Replay, crew: Arc<Crew>) -> Result<Run, Error> {
         reached_us: AtomicU64::new(0),
         unread: Mutex::default(),
         notes: Mutex::default(),
+        programs,
         crew: crew_of_all,
     });
     let feeding = job.clone();
@@ -82,6 +85,19 @@ pub fn start(replay: Replay, crew: Arc<Crew>) -> Result<Run, Error> {
     let hint = " (hint: fewer workload.connections, or raise ulimit -u)";
     let lanes = vec![(); connections as usize];
     crew.start(lanes, LANE_STACK_BYTES, interval_ms, false, hint, move |lane, ()| Lane::run(&job, lane))
+}
+
+/// What runs statements of its own there, without those of the server's own schemas; 0 of a server that does not tell.
+fn count_programs(servers: &[Login], crew: &Crew) -> u64 {
+    let Some(login) = servers.first() else { return 0 };
+    let Ok(mut connection) = Connection::open_within(login, crew.abandon_flag(), LOGIN) else { return 0 };
+    let mut count = |what: &str, schema: &str| {
+        let sql = format!("SELECT 1 FROM information_schema.{what} AND {schema} NOT IN ('mysql', 'sys')");
+        connection.query(&sql).map_or(0, |reply| reply.rows)
+    };
+    count("TRIGGERS WHERE 1", "TRIGGER_SCHEMA")
+        + count("ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION'", "ROUTINE_SCHEMA")
+        + count("EVENTS WHERE 1", "EVENT_SCHEMA")
 }
 
 /// Refuses servers that have none of a log's schemas: all of its statements would fail. One that cannot be asked is for

@@ -13,22 +13,17 @@ const USERS_MAX: usize = 256;
 const KEPT_MAX: usize = 1024;
 /// Values of one variable, each made of the one before.
 const SAME_MAX: usize = 8;
-/// The oldest server that is known runs what is in comments for 5.1.0 and before.
-const RUN_BY_ALL: u32 = 50_100;
+/// Servers from 5.5.3 on run what is in comments for it and before: mysqldump writes SET NAMES utf8mb4 so. Older ones are
+/// few, and refuse that character set.
+const RUN_BY_ALL: u32 = 50_503;
 /// What SET sets for the next statement or the next transaction, or not in the session alone.
-const NOT_KEPT: [&str; 9] = [
-    "INSERT_ID",
-    "LAST_INSERT_ID",
-    "IDENTITY",
-    "RAND_SEED1",
-    "RAND_SEED2",
-    "GTID_NEXT",
-    "TX_READ_ONLY",
-    "TRANSACTION_READ_ONLY",
-    "PASSWORD",
-];
+const NOT_KEPT: [&str; 7] =
+    ["INSERT_ID", "LAST_INSERT_ID", "IDENTITY", "RAND_SEED1", "RAND_SEED2", "GTID_NEXT", "PASSWORD"];
 /// Behind `@@` and without a scope, these hold for the next transaction only.
-const OF_NEXT_TRANSACTION: [&str; 2] = ["TX_ISOLATION", "TRANSACTION_ISOLATION"];
+const OF_NEXT_TRANSACTION: [&str; 4] =
+    ["TX_ISOLATION", "TRANSACTION_ISOLATION", "TX_READ_ONLY", "TRANSACTION_READ_ONLY"];
+/// Whether transactions may write: it is only ever sent again that they may not.
+const ACCESS: &str = "TRANSACTION ACCESS";
 /// Variables of what was run last, and words for the time.
 const OF_STATEMENTS: [&str; 4] = ["IDENTITY", "INSERT_ID", "_COUNT", "TIMESTAMP"];
 const CLOCKS: [&str; 4] = ["CURRENT_", "LOCALTIME", "UTC_", "SYSDATE"];
@@ -118,10 +113,10 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// The ranges between the commas that are in no brackets.
-    fn parts(&self) -> Vec<Range<usize>> {
-        let (mut found, mut begin, mut depth) = (Vec::new(), 1, 0_i32);
-        for place in 1..self.pieces.len() {
+    /// From the piece `first` on: the ranges between the commas that are in no brackets.
+    fn parts(&self, first: usize) -> Vec<Range<usize>> {
+        let (mut found, mut begin, mut depth) = (Vec::new(), first, 0_i32);
+        for place in first..self.pieces.len() {
             match self.text(place) {
                 b"(" => depth += 1,
                 b")" => depth -= 1,
@@ -171,19 +166,28 @@ fn assignments(sql: &[u8]) -> Vec<(String, Option<Vec<u8>>)> {
         return Vec::new();
     }
     let pieces = Pieces::of(sql);
-    let whole = || Some(pieces.whole(0..pieces.pieces.len()).to_vec());
     match (pieces.word(1).as_str(), pieces.word(2).as_str()) {
         ("SESSION" | "LOCAL", "TRANSACTION") => {
-            let words: Vec<String> = (3..pieces.pieces.len()).map(|place| pieces.word(place)).collect();
-            let is_level = words.first().is_some_and(|word| word == "ISOLATION")
-                && !words.iter().any(|word| word == "ONLY" || word == "WRITE");
-            return if is_level { vec![("TRANSACTION ISOLATION".into(), whole())] } else { Vec::new() };
+            return pieces.parts(3).into_iter().map(|part| characteristic(&pieces, part)).collect();
         }
-        ("TRANSACTION" | "PASSWORD" | "ROLE" | "STATEMENT" | "RESOURCE", _) | ("DEFAULT", "ROLE") => return Vec::new(),
+        // Its words are names.
+        ("ROLE", _) => {
+            let names = pieces.whole(2..pieces.pieces.len());
+            return vec![("ROLE".into(), Some([b"SET ROLE ", names].concat()))];
+        }
+        ("TRANSACTION" | "PASSWORD" | "STATEMENT" | "RESOURCE", _) | ("DEFAULT", "ROLE") => return Vec::new(),
         _ => {}
     }
     let mut of_session = true;
-    pieces.parts().into_iter().filter_map(|part| assignment(&pieces, part, &mut of_session)).collect()
+    pieces.parts(1).into_iter().filter_map(|part| assignment(&pieces, part, &mut of_session)).collect()
+}
+
+/// One of the characteristics of a session's transactions: their isolation level, or whether they may write.
+fn characteristic(pieces: &Pieces, part: Range<usize>) -> (String, Option<Vec<u8>>) {
+    let is_access = pieces.word(part.start) == "READ";
+    let is_kept = !is_access || pieces.word(part.start + 1) == "ONLY";
+    let name = if is_access { ACCESS } else { "TRANSACTION ISOLATION" };
+    (name.into(), is_kept.then(|| [b"SET SESSION TRANSACTION ", pieces.whole(part)].concat()))
 }
 
 /// Whether each server runs all of a statement: of others, nobody knows here what was run.
@@ -242,6 +246,10 @@ fn assignment(pieces: &Pieces, part: Range<usize>, of_session: &mut bool) -> Opt
         return None;
     }
     let set = [b"SET SESSION ", name.to_ascii_lowercase().as_bytes(), b" = ", pieces.whole(value.clone())].concat();
+    if ["TX_READ_ONLY", "TRANSACTION_READ_ONLY"].contains(&name.as_str()) {
+        let is_on = value.len() == 1 && matches!(pieces.word(value.start).as_str(), "1" | "ON" | "TRUE");
+        return Some((ACCESS.into(), is_on.then_some(set)));
+    }
     Some((name, pieces.is_constant(value).then_some(set)))
 }
 
@@ -263,11 +271,32 @@ mod tests {
         assert_eq!(kept(&set), ["SET SESSION sql_mode = ''", "SET SESSION autocommit = 1", "SET NAMES gbk"]);
         let commented = ["/*a=b*/ SET autocommit=0", "/*a=b*/ SET `sql_mode`=''", "/*!40101 SET @@session.`x` := 5 */"];
         assert_eq!(kept(&commented), ["SET SESSION autocommit = 0", "SET SESSION sql_mode = ''", "SET SESSION x = 5"]);
-        let level = "SET LOCAL TRANSACTION ISOLATION LEVEL READ COMMITTED";
+        let level = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
         assert_eq!(
             kept(&["SET a=1, @b = 'x,=y', local c=-2", level]),
             ["SET SESSION a = 1", "SET @b = 'x,=y'", "SET SESSION c = -2", level]
         );
+    }
+
+    #[test]
+    fn transactions_that_may_not_write() {
+        let both = ["SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY;"];
+        let apart = ["SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "SET SESSION TRANSACTION READ ONLY"];
+        assert_eq!((kept(&both), kept(&apart)), (apart.map(String::from).to_vec(), apart.map(String::from).to_vec()));
+        let variable = "SET SESSION tx_read_only = ON";
+        assert_eq!(kept(&["SET SESSION TRANSACTION READ ONLY", variable]), [variable]);
+        for again in
+            ["SET LOCAL TRANSACTION READ WRITE", "SET @@session.transaction_read_only = 0", "SET tx_read_only=@x"]
+        {
+            assert_eq!(kept(&[both[0], again]), apart[..1], "{again}");
+        }
+    }
+
+    #[test]
+    fn the_last_role() {
+        let roles = ["SET ROLE reader", "set role 'a'@'%', `b`;"];
+        assert_eq!(kept(&roles), ["SET ROLE 'a'@'%', `b`"]);
+        assert_eq!(kept(&["SET DEFAULT ROLE reader TO me"]), [""; 0]);
     }
 
     #[test]
@@ -317,8 +346,9 @@ mod tests {
             "SET @@persist.x = 1",
             "SET PASSWORD = 'x'",
             "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
-            "SET @@tx_isolation = 'SERIALIZABLE'",
-            "SET SESSION TRANSACTION READ ONLY",
+            "SET @@tx_isolation = 'SERIALIZABLE', @@tx_read_only = 1",
+            "SET TRANSACTION READ ONLY",
+            "SET SESSION TRANSACTION READ WRITE",
             "SET STATEMENT max_statement_time=1 FOR DELETE FROM t",
             "SET insert_id = 50, last_insert_id = 3",
             "INSERT INTO t SET a = 1",

@@ -164,9 +164,15 @@ pub(super) fn open(path: &Path) -> Result<Reader<Source>, String> {
     })
 }
 
+/// What files of gzip, bzip2, xz and zstd begin with.
+const PACKED: [&[u8]; 4] = [&[0x1f, 0x8b], b"BZh", &[0xfd, b'7', b'z', b'X', b'Z'], &[0x28, 0xb5, 0x2f, 0xfd]];
+
 fn forms_of(path: &Path) -> Result<Option<Forms>, String> {
     let mut source = source(path)?;
     let begins = source.fill_buf().map_err(|error| error.to_string())?;
+    if PACKED.iter().any(|magic| begins.starts_with(magic)) {
+        return Err("it is packed: unpack it first".into());
+    }
     if is_digests(begins) { Forms::gather(source).map(Some) } else { Ok(None) }
 }
 
@@ -239,6 +245,13 @@ mod tests {
         log.write_all(&text).expect("a temporary file");
         assert!(reader.next_statement().expect("a log").is_some());
         assert_eq!(reader.next_statement(), Ok(None));
+    }
+
+    #[test]
+    fn what_is_packed_is_told() {
+        let mut log = tempfile::NamedTempFile::new().expect("a temporary file");
+        log.write_all(&[0x1f, 0x8b, 8, 0]).expect("a temporary file");
+        assert_eq!(tell(log.path()), Err("it is packed: unpack it first".into()));
     }
 
     #[test]

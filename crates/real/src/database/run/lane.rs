@@ -217,11 +217,6 @@ impl<'a> Lane<'a> {
             };
             let again = match &error {
                 SqlError::Abandoned => return End::Gone,
-                SqlError::Lost(_) | SqlError::Server { code: refused::SHUTDOWN, .. } => {
-                    self.connection = None;
-                    self.note_error(kind, &error);
-                    true
-                }
                 SqlError::Server { code: refused::DEADLOCK | refused::ROW_CHANGED, .. } => {
                     self.count(Counter::Deadlocks, 1);
                     true
@@ -231,9 +226,14 @@ impl<'a> Lane<'a> {
                     true
                 }
                 // What it says is not understood: nobody knows where its next answer begins.
-                SqlError::Protocol(_) => {
+                SqlError::Protocol(_) | SqlError::Server { code: refused::PACKET_TOO_LARGE, .. } => {
                     self.connection = None;
                     false
+                }
+                SqlError::Lost(_) | SqlError::Server { .. } if refused::ends_session(&error) => {
+                    self.connection = None;
+                    self.note_error(kind, &error);
+                    true
                 }
                 _ => false,
             };
