@@ -23,6 +23,7 @@ pub fn hdd(dice: &mut Dice) -> Sample {
         "age_limit_ns": dice.one_of(&[1, 50_000_000, 1_000_000_000]),
         "overhead_ns": dice.one_of(&[0, 100_000]),
         "link_bytes_per_s": 300e6,
+        "flushes_alone": dice.one_of(&[false, true]),
         "read_ahead_bytes": dice.one_of(&[0, 512, 262_144, 8 * MIB]),
         "write_cache_bytes": dice.one_of(&[0, 512, 4096, 65_536, 8 * MIB]),
     });

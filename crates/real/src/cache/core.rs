@@ -10,24 +10,23 @@ use flatwater_core::cache::{Command, Failure, Io, IoId, IoKind, Kind, Out, Reque
 use flatwater_core::slab::Key;
 use flatwater_core::trace::Entry;
 use flatwater_core::trace::recorder::Options;
-use io_uring::{opcode, squeue, types};
+use io_uring::{squeue, types};
 
 use super::adversity::Adversities;
 use super::ask::{Answer, Ask, UnalignedId};
 use super::devices::{Devices, Medium};
+use super::file_locks::FileLocks;
 use super::marks::Marks;
 use super::memory::{Held, Requests};
 use super::pool::Region;
 use super::recording::{Recording, already};
-use super::ring::{Completed, Owner, Ring};
+use super::ring::{self, Completed, Owner, Ring};
 use super::target::Target;
 use super::unaligned::{SECTOR_BYTES, Unaligned};
 use crate::clock::Clock;
 
 /// Incidents that are kept: the latest ones.
 const INCIDENTS_MAX: usize = 1000;
-/// Best effort at the lowest level, for IOs for which no request waits (linux/ioprio.h).
-const BACKGROUND_PRIORITY: u16 = (2 << 13) | 7;
 
 /// An IO of the engine that is under way.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +55,7 @@ pub struct Core {
     out: Out,
     flights: Vec<Flight>,
     in_flight: u32,
+    file_locks: FileLocks,
     /// IOs that end without the ring: they fail on purpose, or need no work.
     short_cuts: Vec<(u32, i32)>,
     unaligned: Unaligned,
@@ -69,9 +69,13 @@ impl Core {
     /// The system's error for the ring.
     pub fn new(devices: Devices, target: Target, clock: Clock, witness: Option<Witness>) -> io::Result<Self> {
         let mut ring = Ring::new()?;
-        for medium in [&devices.fast, &devices.slow, &devices.pair] {
+        let mut file_locks = FileLocks::default();
+        for (side, medium) in [(Side::Fast, &devices.fast), (Side::Slow, &devices.slow), (Side::Pair, &devices.pair)] {
             let (buffered, direct) = medium.files();
             ring.register(&[buffered.as_raw_fd(), direct.unwrap_or(buffered).as_raw_fd()])?;
+            if medium.is_on_fuse() {
+                file_locks.locks(side);
+            }
         }
         let zeros_holes = devices.slow.zeros_holes();
         Ok(Self {
@@ -89,6 +93,7 @@ impl Core {
             out: Out::default(),
             flights: Vec::new(),
             in_flight: 0,
+            file_locks,
             short_cuts: Vec::new(),
             unaligned: Unaligned::default(),
             recording: None,
@@ -301,44 +306,30 @@ impl Core {
         self.marks.seal(&mut self.devices);
     }
 
-    /// Puts an IO, or the rest of it, into the ring.
+    /// Puts an IO, or the rest of it, into the ring, as soon as that stops nobody.
     fn start(&mut self, id: u32) {
         let Flight { io, memory, done, buffered } = self.flights[id as usize];
+        if !self.file_locks.admits(io.side, io.kind, id) {
+            return;
+        }
         let (offset, bytes) = (io.offset + u64::from(done), io.bytes - done);
         let transfers = matches!(io.kind, IoKind::Read | IoKind::Write);
         let memory = if transfers { memory.part(done, bytes) } else { memory };
         let direct = transfers && !buffered && self.medium(io.side).takes_direct(offset, bytes, memory.pointer);
         let file = types::Fixed(2 * io.side as u32 + u32::from(direct));
-        let priority = if io.background { BACKGROUND_PRIORITY } else { 0 };
-        let entry = match (io.kind, memory.fixed) {
-            (IoKind::Read, Some(fixed)) => {
-                let entry = opcode::ReadFixed::new(file, memory.pointer, bytes, fixed);
-                entry.offset(offset).ioprio(priority).build()
-            }
-            (IoKind::Read, None) => {
-                opcode::Read::new(file, memory.pointer, bytes).offset(offset).ioprio(priority).build()
-            }
-            (IoKind::Write, Some(fixed)) => {
-                let entry = opcode::WriteFixed::new(file, memory.pointer, bytes, fixed);
-                entry.offset(offset).ioprio(priority).build()
-            }
-            (IoKind::Write, None) => {
-                opcode::Write::new(file, memory.pointer, bytes).offset(offset).ioprio(priority).build()
-            }
-            (IoKind::Sync, _) => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
-            (IoKind::Discard, _) => {
-                let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-                opcode::Fallocate::new(file, bytes.into()).offset(offset).mode(mode).build()
-            }
-        };
+        let entry = ring::entry(&io, file, memory, (offset, bytes));
         // SAFETY: the memory belongs to a request or to the pool, and both keep it until the IO has ended.
         unsafe { self.push(Owner::Engine, id.into(), entry) }
     }
 
     /// Handles the end of an IO of the engine, or of a part of it.
     pub fn io_ended(&mut self, id: u32, result: i32) {
+        let io = self.flights[id as usize].io;
+        self.file_locks.ended(io.side, io.kind);
+        while let Some(next) = self.file_locks.next(io.side) {
+            self.start(next);
+        }
         let flight = &mut self.flights[id as usize];
-        let io = flight.io;
         let transfers = matches!(io.kind, IoKind::Read | IoKind::Write);
         match -result {
             libc::EAGAIN | libc::EINTR => return self.start(id),

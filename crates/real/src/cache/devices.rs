@@ -79,6 +79,15 @@ impl Medium {
         self.direct.is_some() && (offset | u64::from(bytes) | pointer as u64) & mask == 0
     }
 
+    /// Whether the file lies on a FUSE file system; false if that is unknown.
+    pub(super) fn is_on_fuse(&self) -> bool {
+        // SAFETY: a plain structure of numbers, which the call fills.
+        let mut told: libc::statfs = unsafe { std::mem::zeroed() };
+        // SAFETY: the descriptor is open, and `told` is a place for the answer.
+        let result = unsafe { libc::fstatfs(self.buffered.as_raw_fd(), &raw mut told) };
+        !self.is_device && result == 0 && told.f_type == libc::FUSE_SUPER_MAGIC
+    }
+
     /// Whether a discarded range is certain to read as zeros: then the system can punch holes.
     pub fn zeros_holes(&self) -> bool {
         if self.is_device {

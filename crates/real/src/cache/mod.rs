@@ -3,13 +3,15 @@
 //! `reactor.rs` is the loop of the thread, `port.rs` the reactor as a source (FUSE, NBD, local callers) sees it, `core.rs`
 //! the IOs of the engine and the requests under way, `ask.rs` one request, `ring.rs` the ring, `recording.rs` the trace of
 //! requests, `marks.rs` the witness of the backing device, `target.rs` the engine, or the file without a cache to measure a
-//! transport, `pool.rs` and `memory.rs` the memory, `devices.rs` files and block devices, `handle.rs` the handle for other
-//! threads, `unaligned.rs` requests that are not whole sectors, `adversity.rs` devices that are slow or fail on purpose.
+//! transport, `pool.rs` and `memory.rs` the memory, `devices.rs` files and block devices, `file_locks.rs` what waits for a
+//! lock of the kernel, `handle.rs` the handle for other threads, `unaligned.rs` requests that are not whole sectors,
+//! `adversity.rs` devices that are slow or fail on purpose.
 
 pub mod adversity;
 pub mod ask;
 pub mod core;
 pub mod devices;
+mod file_locks;
 pub mod handle;
 mod marks;
 pub mod memory;

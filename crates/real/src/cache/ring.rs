@@ -2,7 +2,10 @@
 
 use std::io;
 
-use io_uring::{IoUring, cqueue, squeue, types};
+use flatwater_core::cache::{Io, IoKind};
+use io_uring::{IoUring, cqueue, opcode, squeue, types};
+
+use super::pool::Region;
 
 /// Entries of the ring. More operations may be under way: a full queue is submitted, and the kernel keeps completions that do
 /// not fit into their queue.
@@ -11,6 +14,33 @@ const ENTRIES: u32 = 512;
 const FILES_MAX: u32 = 256;
 /// The bits of a key in the user data of an operation. The owner is above them.
 const OWNER_SHIFT: u32 = 48;
+
+/// Best effort at the lowest level, for IOs for which no request waits (linux/ioprio.h).
+const BACKGROUND_PRIORITY: u16 = (2 << 13) | 7;
+
+/// The operation of an IO of the engine, or of the rest of it: of a range of a registered file, with memory for its bytes.
+pub fn entry(io: &Io, file: types::Fixed, memory: Region, (offset, bytes): (u64, u32)) -> squeue::Entry {
+    let priority = if io.background { BACKGROUND_PRIORITY } else { 0 };
+    match (io.kind, memory.fixed) {
+        (IoKind::Read, Some(fixed)) => {
+            let entry = opcode::ReadFixed::new(file, memory.pointer, bytes, fixed);
+            entry.offset(offset).ioprio(priority).build()
+        }
+        (IoKind::Read, None) => opcode::Read::new(file, memory.pointer, bytes).offset(offset).ioprio(priority).build(),
+        (IoKind::Write, Some(fixed)) => {
+            let entry = opcode::WriteFixed::new(file, memory.pointer, bytes, fixed);
+            entry.offset(offset).ioprio(priority).build()
+        }
+        (IoKind::Write, None) => {
+            opcode::Write::new(file, memory.pointer, bytes).offset(offset).ioprio(priority).build()
+        }
+        (IoKind::Sync, _) => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
+        (IoKind::Discard, _) => {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            opcode::Fallocate::new(file, bytes.into()).offset(offset).mode(mode).build()
+        }
+    }
+}
 
 /// The owner of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,6 +59,8 @@ class HddDevice(Device):
     #: A command's work that is not the arm's.
     overhead_us: float = Field(ge=0)
     link_mib_per_s: float = Field(gt=0)
+    #: A flush waits until the disk has nothing else to do, and everything else waits for it, as over SATA.
+    flushes_alone: bool = False
     seek: Seek
     cache: DiskCache = Field(default_factory=DiskCache)
 

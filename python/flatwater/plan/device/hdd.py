@@ -38,6 +38,7 @@ class Hdd:
     age_limit_ns: int
     overhead_ns: int
     link_bytes_per_s: float
+    flushes_alone: bool
     #: 0: no read-ahead.
     read_ahead_bytes: int
     #: 0: the write cache is off.
@@ -63,6 +64,7 @@ def write_hdd(disk: HddDevice, use: Use) -> Hdd:
         age_limit_ns=round(disk.age_limit_ms * 1e6),
         overhead_ns=ns(disk.overhead_us),
         link_bytes_per_s=bytes_per_s(disk.link_mib_per_s),
+        flushes_alone=disk.flushes_alone,
         read_ahead_bytes=cache.read_ahead or 0,
         write_cache_bytes=cache.write_back or 0,
     )

@@ -53,6 +53,14 @@ struct Work {
     end_ns: u64,
 }
 
+/// Flushes that the disk has taken.
+#[derive(Debug, Default)]
+struct Flushes {
+    in_flight: u32,
+    /// Those that wait until the platter has all that was written before them.
+    waiting: Vec<u64>,
+}
+
 /// A disk.
 pub struct Hdd {
     spec: Spec,
@@ -68,9 +76,9 @@ pub struct Hdd {
     over_depth: VecDeque<(u64, Command)>,
     active: u32,
     dirty: Dirty,
-    /// Writes that wait for room in the cache, and flushes that wait until the cache is clean.
+    /// Writes that wait for room in the cache, or for a flush that came before them.
     no_room: VecDeque<Job>,
-    flushes: Vec<u64>,
+    flushes: Flushes,
     link_free_ns: u64,
     events: EventQueue<Event>,
     busy_ns: u64,
@@ -102,7 +110,7 @@ impl Hdd {
             active: 0,
             dirty: Dirty::default(),
             no_room: VecDeque::new(),
-            flushes: Vec::new(),
+            flushes: Flushes::default(),
             link_free_ns: 0,
             events: EventQueue::new(),
             busy_ns: 0,
@@ -113,9 +121,18 @@ impl Hdd {
         })
     }
 
+    /// Whether a command can be given to the disk now. Over SATA a flush is alone: it has no tag of the native command
+    /// queue, and waits until that is empty; other commands wait behind it.
+    fn has_room(&self, operation: Operation) -> bool {
+        let flushes = self.flushes.in_flight;
+        let beside = if operation == Operation::Flush { self.active - flushes } else { flushes };
+        self.active < self.spec.queue_depth && (!self.spec.flushes_alone || beside == 0)
+    }
+
     /// Takes a command. Its overhead begins.
     fn begin(&mut self, now_ns: u64, since_ns: u64, tag: u64, command: Command) {
         self.active += 1;
+        self.flushes.in_flight += u32::from(command.operation == Operation::Flush);
         let sector = command.offset / SECTOR_BYTES;
         let sectors = (command.offset + command.bytes).div_ceil(SECTOR_BYTES) - sector;
         let job = Job { tag, operation: command.operation, sector, sectors, since_ns };
@@ -138,8 +155,8 @@ impl Hdd {
             Operation::Read => self.ready_to_read(now_ns, job),
             Operation::Write if self.spec.write_cache_bytes > 0 => self.write_to_cache(now_ns, job),
             Operation::Write => self.enqueue(job),
-            Operation::Flush if self.is_clean() => self.events.push(now_ns, Event::End(job.tag, Ok(()))),
-            Operation::Flush => self.flushes.push(job.tag),
+            Operation::Flush if self.is_clean() => self.end_flush(now_ns, job.tag),
+            Operation::Flush => self.flushes.waiting.push(job.tag),
             Operation::Trim => self.events.push(now_ns, Event::End(job.tag, Ok(()))),
         }
         self.work(now_ns);
@@ -149,10 +166,15 @@ impl Hdd {
         self.queue.push((job, self.geometry.place(job.sector)));
     }
 
-    /// Whether the platter has all that was written.
+    /// Whether the platter has all that the cache took.
     fn is_clean(&self) -> bool {
         let destaging = self.working.is_some_and(|work| work.job.is_none());
-        self.dirty.sectors() == 0 && !destaging && self.no_room.is_empty()
+        self.dirty.sectors() == 0 && !destaging
+    }
+
+    fn end_flush(&mut self, now_ns: u64, tag: u64) {
+        self.flushes.in_flight -= 1;
+        self.events.push(now_ns, Event::End(tag, Ok(())));
     }
 
     fn ready_to_read(&mut self, now_ns: u64, job: Job) {
@@ -169,8 +191,10 @@ impl Hdd {
         let most = self.spec.write_cache_bytes / SECTOR_BYTES;
         let destaging = self.working.filter(|work| work.job.is_none()).map_or(0, |work| work.sectors);
         let fits = self.dirty.sectors() + destaging + job.sectors <= most;
+        // A flush waits for what was written before it. If writes went on, it might never end.
+        let waits = !self.no_room.is_empty() || !self.flushes.waiting.is_empty();
         // A write that is larger than the cache goes through the empty cache in one piece.
-        if self.no_room.is_empty() && (fits || self.dirty.sectors() + destaging == 0) {
+        if !waits && (fits || self.dirty.sectors() + destaging == 0) {
             self.forget(job.sector, job.sectors);
             self.dirty.insert(job.sector, job.sectors);
             self.transfer(now_ns, &job);
@@ -219,7 +243,7 @@ impl Hdd {
         }
         let by_time = |index: &usize| self.time_of(now_ns, *index);
         let chosen = oldest.or_else(|| (0..self.queue.len()).min_by_key(by_time));
-        let must_destage = !self.no_room.is_empty() || !self.flushes.is_empty();
+        let must_destage = !self.no_room.is_empty() || !self.flushes.waiting.is_empty();
         if oldest.is_none() && (chosen.is_none() || must_destage) {
             let by_time = |sector: &u64| self.positioning_ns(now_ns, &self.geometry.place(*sector), true).0;
             let destage = self.dirty.near(self.head_sector, DESTAGE_CHOICES).min_by_key(by_time);
@@ -292,23 +316,24 @@ impl Hdd {
         self.work(now_ns);
     }
 
-    /// Goes on with writes and flushes that waited for the cache.
+    /// Goes on with the flushes that waited for the cache, and then with the writes.
     fn make_room(&mut self, now_ns: u64) {
+        if self.is_clean() {
+            for tag in std::mem::take(&mut self.flushes.waiting) {
+                self.end_flush(now_ns, tag);
+            }
+        }
         for job in std::mem::take(&mut self.no_room) {
             self.write_to_cache(now_ns, job);
         }
-        if self.is_clean() {
-            for tag in self.flushes.drain(..) {
-                self.events.push(now_ns, Event::End(tag, Ok(())));
-            }
-        }
     }
 
-    /// Returns a command to the host, and begins the next one over the queue depth.
+    /// Returns a command to the host, and begins those that waited for it, in their order.
     fn end(&mut self, now_ns: u64, tag: u64, result: Result<(), Failure>, ended: &mut Vec<Ended>) {
         ended.push(Ended { tag, at_ns: now_ns, result });
         self.active -= 1;
-        if self.active < self.spec.queue_depth
+        while let Some((_, command)) = self.over_depth.front()
+            && self.has_room(command.operation)
             && let Some((tag, command)) = self.over_depth.pop_front()
         {
             self.begin(now_ns, now_ns, tag, command);
@@ -325,7 +350,7 @@ impl Device for Hdd {
         if !command.fits(self.spec.capacity_bytes) {
             self.active += 1;
             self.events.push(now_ns, Event::End(tag, Err(Failure::Full)));
-        } else if self.active < self.spec.queue_depth {
+        } else if self.over_depth.is_empty() && self.has_room(command.operation) {
             self.begin(now_ns, now_ns, tag, command);
         } else {
             self.over_depth.push_back((tag, command));

@@ -36,6 +36,8 @@ pub struct Spec {
     pub overhead_ns: u64,
     /// The link to the host.
     pub link_bytes_per_s: f64,
+    /// A flush begins when all that is in the disk has ended, and nothing but another flush begins beside it.
+    pub flushes_alone: bool,
     /// How far an idle disk reads ahead after a read; 0: it does not read ahead.
     pub read_ahead_bytes: u64,
     /// Bytes of writes that may be only in the memory of the disk; 0: the write cache is off.

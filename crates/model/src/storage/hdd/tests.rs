@@ -17,6 +17,7 @@ pub fn disk() -> Spec {
         age_limit_ns: 500_000_000,
         overhead_ns: 100_000,
         link_bytes_per_s: 300e6,
+        flushes_alone: false,
         read_ahead_bytes: 1 << 20,
         write_cache_bytes: 0,
     }
@@ -125,6 +126,35 @@ fn a_write_back_cache_is_faster_until_it_is_full_and_a_flush_waits_for_it() {
     let mut cached = opened(Spec { write_cache_bytes: 4 << 20, ..disk() });
     let (back_s, _) = run(&mut cached, 3000, 1, random(Operation::Write, bytes));
     assert!(back_s / 3000.0 < 0.8 * through_s / 1000.0, "{back_s} {through_s}");
+}
+
+#[test]
+fn a_flush_ends_although_writes_go_on() {
+    for flushes_alone in [false, true] {
+        let mut disk = opened(Spec { write_cache_bytes: 4 << 20, flushes_alone, ..disk() });
+        let command = |number| match number {
+            100 => Command { operation: Operation::Flush, offset: 0, bytes: 0 },
+            _ => random(Operation::Write, 4_000_000_000)(number),
+        };
+        let (_, all) = run(&mut disk, 3000, 8, command);
+        let flush = all.iter().position(|ended| ended.tag == 100).unwrap();
+        // None of the writes that came after it was answered before it, but for those that were in the disk already.
+        assert!(all[..flush].iter().all(|ended| ended.tag < 100 + 8), "{flush}");
+        assert!(flush < 100 + 8 && disk.flushes.in_flight == 0, "{flush}");
+    }
+}
+
+#[test]
+fn over_sata_a_flush_is_alone() {
+    let read = |number| match number {
+        1 => Command { operation: Operation::Flush, offset: 0, bytes: 0 },
+        _ => random(Operation::Read, 4_000_000_000)(number),
+    };
+    let order = |flushes_alone| {
+        let (_, all) = run(&mut opened(Spec { flushes_alone, ..disk() }), 8, 8, read);
+        all.iter().position(|ended| ended.tag == 1).unwrap()
+    };
+    assert_eq!((order(false), order(true)), (0, 1), "it waits for the read before it, and no other");
 }
 
 #[test]
