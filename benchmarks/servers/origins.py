@@ -174,9 +174,24 @@ def unpack(archive: Path, folder: Path) -> None:
                 opened.extractall(folder)
         else:
             with tarfile.open(archive) as opened:
-                opened.extractall(folder, filter="data")
+                if hasattr(tarfile, "data_filter"):
+                    opened.extractall(folder, filter="data")
+                else:  # Python before 3.11.4: that of Debian 12
+                    opened.extractall(folder, members=[_inside(one, folder) for one in opened])
     except (tarfile.TarError, zipfile.BadZipFile, OSError) as error:
         raise FlatwaterError(f"{archive.name} cannot be unpacked: {error}") from None
+
+
+def _inside(member: tarfile.TarInfo, folder: Path) -> tarfile.TarInfo:
+    """A file, folder or link of an archive that stays in the folder. Errors: tarfile.TarError for another one."""
+    place = folder / member.name
+    # A symbolic link is told from where it lies, a hard one from the archive's top.
+    target = place.parent / member.linkname if member.issym() else folder / member.linkname
+    told = [place, target] if member.islnk() or member.issym() else [place]
+    is_known = member.isfile() or member.isdir() or len(told) > 1
+    if not is_known or any(not one.resolve().is_relative_to(folder.resolve()) for one in told):
+        raise tarfile.TarError(f"{member.name} would be outside of its folder, or is no file")
+    return member
 
 
 def put(parts: Mapping[str, str], unpacked: Path, made: Path) -> None:

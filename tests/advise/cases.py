@@ -66,7 +66,7 @@ def load(**quantities: Any) -> Load:
         "unit": "NOTPM",
         "concurrency": 16,
         "rate_per_s": None,
-        "thinks": False,
+        "pause_s": 0.0,
         "read_fraction": None,
         "latency_us": {},
         "client_cpu_us_per_op": None,

@@ -153,6 +153,17 @@ def test_a_stall_to_the_end_is_not_the_level() -> None:
     assert "steady" not in found.text
 
 
+def test_with_a_stall_the_mean_is_that_of_the_whole_phase_also_after_a_transient() -> None:
+    """What looks like a transient may be the stall itself."""
+    values = line(300)
+    values[:60] *= 0.5
+    assert judged(values).warmup_end_s == pytest.approx(60, abs=5)
+    values[200:205] = 0
+    found = judged(values, in_flight=series(np.full(300, 8.0)))
+    assert found.verdict == "stalls" and found.warmup_end_s == pytest.approx(60, abs=5)
+    assert f"mean of the whole measured phase {quantity(values.mean())} IOPS" in found.text
+
+
 def test_too_few_samples_and_none_at_all() -> None:
     for count in (0, 1, 9):
         found = judged(line(count))
@@ -177,3 +188,15 @@ def test_a_dip_of_whole_rounds_is_judged_by_the_rounds_it_fills() -> None:
     found = judge(Series(np.arange(1.0, 11.0), np.array(values, dtype=float)), 1.0, "IOPS")
     assert found.verdict == "not steady"
     assert "range over" in found.text and "too few" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("length", "begin", "end"), [(300, 100, 140), (60, 23, 26), (120, 10, 13), (120, 50, 55), (300, 20, 24)]
+)
+def test_a_dead_second_looks_dead(length: int, begin: int, end: int) -> None:
+    """Also where nobody recorded that something waited, as in an import: it is not cut off as a start."""
+    values = line(length, 1000, 0.03)
+    values[begin:end] = 0
+    found = judged(values)
+    assert found.verdict in ("dips", "not steady") and found.dips, found.text
+    assert found.dips[0].start_s == pytest.approx(begin, abs=2)

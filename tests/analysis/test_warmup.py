@@ -35,3 +35,17 @@ def test_one_that_lasts_beyond_the_half_never_ended() -> None:
 def test_too_short_to_have_one() -> None:
     assert transient_samples(np.arange(19.0)) == 0
     assert transient_samples(np.array([])) == 0
+
+
+def test_what_is_dead_behind_the_start_is_no_start() -> None:
+    rng = np.random.default_rng(SEED)
+    for begin, end in ((100, 140), (20, 23), (5, 120), (148, 150)):
+        values = 1000 + rng.normal(size=300) * 30
+        values[begin:end] = 0
+        assert transient_samples(values) == 0, (begin, end)
+    slow = 1000 - 900 * np.exp(-np.arange(300) / 10) + np.random.default_rng(SEED).normal(size=300) * 30
+    slow[1:5] = 0
+    slow[0] = 1000
+    slow[150:170] = 0
+    cut = transient_samples(slow)
+    assert cut is not None and 10 <= cut <= 100, "a start that begins with nothing is one"

@@ -173,6 +173,36 @@ def test_archives_are_unpacked_and_nothing_outside(tmp_path: Path) -> None:
         unpack(tmp_path / "noise.tgz", tmp_path / "inside")
 
 
+@pytest.mark.parametrize("has_filter", [True, False])
+def test_archives_have_files_and_links_inside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_filter: bool
+) -> None:
+    """Also with the Python of Debian 12, which cannot filter."""
+    if not has_filter:
+        monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    with tarfile.open(tmp_path / "good.tgz", "w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("5.6/bin/mysqld"), io.BytesIO())
+        link = tarfile.TarInfo("5.6/lib/libc.so")
+        link.type, link.linkname = tarfile.SYMTYPE, "../bin/mysqld"
+        archive.addfile(link)
+    unpack(tmp_path / "good.tgz", tmp_path / "good")
+    assert (tmp_path / "good" / "5.6" / "lib" / "libc.so").resolve().name == "mysqld"
+    for number, (name, kind, target) in enumerate(
+        (
+            ("../outside", tarfile.REGTYPE, ""),
+            ("link", tarfile.SYMTYPE, "../../outside"),
+            ("a/link", tarfile.LNKTYPE, "../outside"),
+            ("device", tarfile.CHRTYPE, ""),
+        )
+    ):
+        bad = tarfile.TarInfo(name)
+        bad.type, bad.linkname = kind, target
+        with tarfile.open(tmp_path / f"{number}.tgz", "w:gz") as archive:
+            archive.addfile(bad)
+        with pytest.raises(FlatwaterError, match="cannot be unpacked"):
+            unpack(tmp_path / f"{number}.tgz", tmp_path / str(number))
+
+
 def test_a_client_that_fails_says_why_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FlatwaterError, match="apt-get is not installed"):

@@ -6,11 +6,13 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lab import Lab
 
 from flatwater.cli.snapshots import make_app
+from flatwater.cli.snapshots.arguments import dataset_text
 from flatwater.server import Shape, open_loading, open_root
 
 VERBS = ("list", "check", "delete")
@@ -112,7 +114,7 @@ def test_where_there_are_none(lab: Lab, tmp_path: Path) -> None:
 
 def test_keys_are_completed(storage: Path) -> None:
     from types import SimpleNamespace
-    from typing import Any, cast
+    from typing import cast
 
     from flatwater.cli.snapshots.arguments import complete_key
 
@@ -120,3 +122,19 @@ def test_keys_are_completed(storage: Path) -> None:
     key = SHAPES[0].key
     assert complete_key(context, key[:6]) == [key]
     assert complete_key(cast("Any", SimpleNamespace(params={"storage": storage / "gone"})), "") == []
+
+
+@pytest.mark.parametrize(
+    ("dataset", "text"),
+    [
+        ({"kind": "tpcc", "warehouses": 2, "tables": {"name": "tproc-c", "partitions": 0, "history_key": True}},
+         "tpcc, warehouses 2, tproc-c, history_key"),
+        ({"kind": "oltp", "tables": 4, "rows": 1000}, "oltp, tables 4, rows 1000"),
+        ({"kind": "sql", "setup": {"file_digest": "ee35b827bdea", "statements": []}}, "sql, setup_file ee35b827"),
+        ({"kind": "sql", "setup": {"file_digest": "", "statements": [{"sql": "CREATE TABLE t (a INT)", "times": 1}]}},
+         "sql, CREATE TABLE t (a INT)"),
+    ],
+)  # fmt: skip
+def test_data_are_told_in_words(dataset: dict[str, Any], text: str) -> None:
+    shape = Shape("mariadb", (10, 11, 6), "10.11.6", dataset, 1, {})
+    assert dataset_text(shape) == text

@@ -136,7 +136,7 @@ PYTHON = (
         "analysis/verdict.py",
         "throughput if stalls else settled, rounds",
         "settled, rounds",
-        "analysis/test_verdict.py::test_a_stall_to_the_end_is_not_the_level",
+        "analysis/test_verdict.py::test_with_a_stall_the_mean_is_that_of_the_whole_phase_also_after_a_transient",
     ),
     _python(
         "analysis/steady.py",

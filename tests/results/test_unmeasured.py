@@ -77,10 +77,10 @@ def link(name: str) -> Callable[[Path], None]:
     return damage
 
 
-def measured_cell(out: Path) -> None:
-    phases = [Phase(name="measure", start_s=0, end_s=1)]
-    summary = CellSummary(cell=0, seed=0, status="failed", unit="tps", phases=phases)
-    write("cells/0000/summary.json", summary.model_dump_json())(out)
+def measured(end_s: float, operations: int = 0) -> Callable[[Path], None]:
+    phases = [Phase(name="measure", start_s=0, end_s=end_s)]
+    summary = CellSummary(cell=0, seed=0, status="failed", unit="tps", phases=phases, operations=operations)
+    return write("cells/0000/summary.json", summary.model_dump_json())
 
 
 SECOND = json.dumps({"time_s": 1.0, "start_s": 0.0, "phase": "measure", "metrics": {"workload.throughput": 1.0}})
@@ -103,7 +103,8 @@ SECOND = json.dumps({"time_s": 1.0, "start_s": 0.0, "phase": "measure", "metrics
         write("flatwater.json", "{"),
         link("cells/0002"),
         link("notes"),
-        measured_cell,
+        measured(1),
+        measured(0.5, operations=3),
         set_status("running"),
         set_status("complete"),
         set_status("failed", "import"),
@@ -121,4 +122,11 @@ def test_nothing_measured_or_foreign_is_touched(tmp_path: Path, damage: Callable
 def test_an_interrupted_run_too(tmp_path: Path) -> None:
     out = failed_run(tmp_path / "out")
     set_status("interrupted")(out)
+    create_result(out, manifest(), EXPERIMENT, {})
+
+
+def test_one_that_only_began_too(tmp_path: Path) -> None:
+    """The server refused the last of its connections: a sample of a moment in which nothing was done."""
+    out = failed_run(tmp_path / "out")
+    measured(0.002)(out)
     create_result(out, manifest(), EXPERIMENT, {})

@@ -15,7 +15,9 @@ from flatwater.experiment.sweep import Sweep
 from flatwater.results import CellSummary, create_result
 from flatwater.results.facts import MachineFacts
 from flatwater.results.schema import CellPlan, Manifest
-from flatwater.runner import twins
+from flatwater.runner import sweep, twins
+from flatwater.runner.executors import make_executor
+from flatwater.runner.executors.executor import is_real_cell
 from flatwater.runner.progress import Reporter
 from flatwater.runner.twins import warn_of_twins, with_measured_server, with_server_of
 from flatwater.server import Attached, Binary, Local
@@ -183,3 +185,25 @@ def test_a_twin_that_is_far_off_has_a_warning(tmp_path: Path, twin: float, warne
     real, modelled = (cell.stored_summary().warnings for cell in result.cells)
     assert (len(real), len(modelled), len(reporter.notes)) == (0, warned, warned)
     assert all("before anything is fitted" in text for text in modelled)
+
+
+def test_cells_are_those_that_the_result_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found out of the server after the executor was opened reaches the cells, not only `experiment.toml`."""
+
+    def with_more_in_flight(of: Experiment, *_: object) -> Experiment:
+        return of.model_copy(update={"workload": of.workload.model_copy(update={"queue_depth": 3})})
+
+    monkeypatch.setattr(sweep, "with_measured_server", with_more_in_flight)
+    storage = {"kind": "memory", "device": "violin-memory-appliance", "size": "64MiB"}
+    asked = make_experiment({"workload": {"mode": "rndrd", "duration_s": 1.0}, "storage": storage})
+    for jobs in (1, 2):
+        out = tmp_path / str(jobs)
+        executor = make_executor("local", jobs)
+        ran = sweep.run_experiment(asked, out, Noted(), lambda *_: None, executor=executor).result
+        (cell,) = ran.cells
+        in_flight = cell.series("workload", "in_flight").value.mean()
+        assert "queue_depth = 3" in (out / "experiment.toml").read_text() and in_flight == pytest.approx(3, abs=0.1)
+
+
+def test_only_the_measured_cell_is_real() -> None:
+    assert [is_real_cell(experiment({}), number) for number in range(2)] == [True, False]

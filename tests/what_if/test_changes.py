@@ -58,6 +58,15 @@ def test_a_flush_method_that_the_model_does_not_know_is_refused(tmp_path: Path, 
         assert parse_changes(twin, [_NO_DOUBLEWRITE]), "other changes are predicted"
 
 
+def test_a_page_cache_of_the_run_is_not_forgotten(tmp_path: Path) -> None:
+    """MySQL before 8.0 tells its default, fsync, as no value."""
+    facts = [ServerFacts(flavour="mysql", version="5.7.22")]
+    with Twin(read_base(str(recorded(tmp_path / "run", variables=SERVERS["5.7.22"], servers=facts)))) as twin:
+        with pytest.raises(UserError, match="another innodb_flush_method cannot be predicted"):
+            parse_changes(twin, ["database.settings.innodb_flush_method=O_DIRECT"])
+        assert parse_changes(twin, [_NO_DOUBLEWRITE])
+
+
 @pytest.mark.parametrize("version", SERVERS)
 def test_the_redo_log_is_named_as_the_server_names_it(tmp_path: Path, version: str) -> None:
     name = "innodb_redo_log_capacity" if version == "8.0.36" else "innodb_log_file_size"

@@ -8,6 +8,8 @@ means anything.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from flatwater.analysis.autocorrelation import Values, estimate_mean
@@ -22,10 +24,30 @@ BATCHES_MIN = 4
 #: noise: MSER's minimum wanders over the first batches of any stationary series.
 DIFFERENCE_MIN = 0.02
 ERRORS_MIN = 3.0
+#: A line that has had this share of its usual level for a batch has begun.
+LEVEL_MIN = 0.8
+#: And is dead where it does less than this share of it.
+DEAD_MAX = 0.01
 
 
 def transient_samples(values: Values) -> int | None:
-    """How many samples at the start belong to a transient; 0 if there is none, None if it never ended."""
+    """How many samples at the start belong to a transient; 0 if there is none, None if it never ended.
+
+    Dead samples of a line that had its usual level before are no part of a start: they are left out.
+    """
+    kept = np.flatnonzero(~_died(values))
+    cut = _transient_samples(values[kept])
+    return int(kept[cut - 1]) + 1 if cut else cut
+
+
+def _died(values: Values) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    busy = values[values > 0]
+    usual = float(np.median(busy)) if len(busy) else 0.0
+    had_level = np.cumsum(values >= LEVEL_MIN * usual) >= BATCH
+    return had_level & (values <= DEAD_MAX * usual)
+
+
+def _transient_samples(values: Values) -> int | None:
     batches = len(values) // BATCH
     if batches < BATCHES_MIN:
         return 0

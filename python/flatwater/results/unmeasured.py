@@ -28,6 +28,8 @@ _SERVERS = "servers"
 _CELL = re.compile(r"\d{4,}")
 #: A run of this status has ended. One that was killed is "running", and may be running: `flatwater resume` is for it.
 _ENDED = ("failed", "interrupted")
+#: A run that failed in less time and did nothing has only begun: the server refused its connections.
+BEGUN_S = 1.0
 
 
 def is_unmeasured(path: Path) -> bool:
@@ -80,10 +82,18 @@ def _is_unmeasured_cell(cell: Path) -> bool:
         return False
     if not all(map(is_cell_file, names)):
         return False
+    has_begun_s = 0.0
     if "summary.json" in names:
         summary = validate(CellSummary, read_json(cell / "summary.json"), cell)
-        if summary.status == "complete" or measured_s(summary.phases) > 0:
+        has_begun_s = 0.0 if summary.operations or summary.errors else BEGUN_S
+        if summary.status == "complete" or _is_longer(measured_s(summary.phases), has_begun_s):
             return False
     elif any(name.endswith(".parquet") for name in names):
         return False  # a journal was sealed, and nothing says what was in it
-    return "journal.jsonl" not in names or measured_s(phases_of_journal(cell / "journal.jsonl")) == 0
+    if "journal.jsonl" not in names:
+        return True
+    return not _is_longer(measured_s(phases_of_journal(cell / "journal.jsonl")), has_begun_s)
+
+
+def _is_longer(length_s: float, begun_s: float) -> bool:
+    return length_s > 0 and length_s >= begun_s

@@ -20,6 +20,7 @@ from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.journal import Journal
 from flatwater.runner.schedule import UntilSteady
 from flatwater.runner.stack.stack import Stack
+from flatwater.runner.stack.workload.real.replicas import left_stopped
 from flatwater.runner.tally import Tally
 
 
@@ -57,7 +58,7 @@ def summarise_cell(
     latencies = tally.latencies()
     load_hosts = stack.workload.load_hosts()
     of_hosts = load_host_warnings(load_hosts, analysis.metrics, experiment.record.interval_s)
-    told = [*_injected(stack), *_paused(journal.events, phases), *warnings, *stack.warnings(), *_place_warnings(stack)]
+    of_run = [*_injected(stack), *_of_events(journal.events, phases), *_of_server(stack, failure), *warnings]
     figures = {name: getattr(analysis, name) for name in _FROM_ANALYSIS}
     summary = CellSummary(
         **_about(cell, experiment),
@@ -76,7 +77,7 @@ def summarise_cell(
         response_limits=stack.workload.response_limits(tally),
         recoveries_s=stack.database.recoveries_s,
         servers=stack.database.facts,
-        warnings=[*told, *analysis.warnings, *of_hosts],
+        warnings=[*of_run, *stack.warnings(), *_of_place(stack), *analysis.warnings, *of_hosts],
         gaps=stack.gaps(),
         statements=stack.workload.statements(),
         load_hosts=load_hosts,
@@ -97,6 +98,16 @@ def summarise_cell(
 
 def _injected(stack: Stack) -> list[str]:
     return [f"a fault was injected on purpose: {fault}" for fault in stack.faults()]
+
+
+def _of_server(stack: Stack, failure: str | None) -> list[str]:
+    """What a server reported while it went on, unless the run failed by it."""
+    trouble = stack.database.trouble
+    return [f"while it ran, {trouble}"] if trouble and trouble not in (failure or "") else []
+
+
+def _of_events(events: Sequence[Event], phases: Sequence[Phase]) -> list[str]:
+    return [*_paused(events, phases), *left_stopped(events)]
 
 
 def _paused(events: Sequence[Event], phases: Sequence[Phase]) -> list[str]:
@@ -186,7 +197,7 @@ def _layers(kinds: dict[str, str], stack: Stack) -> dict[str, str]:
     return texts
 
 
-def _place_warnings(stack: Stack) -> list[str]:
+def _of_place(stack: Stack) -> list[str]:
     """The warning about a place that is not ordinary storage, if there is one."""
     texts = storage_warning(stack.place) if stack.place is not None else None
     return [texts] if texts is not None else []

@@ -31,6 +31,7 @@ _REDO_TIMES = 4
 _MEMORY_SHARE = 0.8
 _POOL = "database.settings.innodb_buffer_pool_size"
 _SETTINGS = "database.settings."
+_METHOD = "database.settings.innodb_flush_method"
 _PLACEMENT = "database.placement."
 #: The device of one of the other storages.
 _OTHER_DEVICE = re.compile(r"database\.storages\.([a-z][a-z0-9]*)\.device")
@@ -76,6 +77,7 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
     data = copy.deepcopy(twin.data())
     fields = [_field(assignment, where) for assignment in written]
     _refuse_settings_of_others(twin, fields, where)
+    _refuse_page_cache(twin, fields, where)
     found = list(notes)
     placed = []
     for assignment, field in zip(written, fields, strict=True):
@@ -121,6 +123,13 @@ def _refuse_without_effect(unchanged: Experiment, changed: Experiment, fields: S
     if found is not None:
         hint = "docs/models/innodb.md has what is modelled"
         raise UserError(f"{found} has no effect in the model: it cannot be predicted", where=where, hint=hint)
+
+
+def _refuse_page_cache(twin: Twin, fields: Sequence[str], where: str) -> None:
+    """Errors: UserError for a flush method, where that of the run was not told, or is the page cache's default."""
+    if _METHOD in fields and _METHOD.removeprefix(_SETTINGS) not in twin.base.settings:
+        what = "the server of the run read through the page cache, or did not tell, and the model has no such cache"
+        raise UserError(f"{what}: another innodb_flush_method cannot be predicted", where=where, hint="measure it")
 
 
 def _refuse_settings_of_others(twin: Twin, fields: Sequence[str], where: str) -> None:

@@ -37,7 +37,7 @@ class CalmLoad(Rule):
         """Find what begins the spikes, and even it out; no hardware for the mean."""
         evidence = case.evidence
         # Who drives a server as hard as it goes has no low load.
-        if not (evidence.load.rate_per_s or evidence.load.thinks):
+        if not (evidence.load.rate_per_s or evidence.load.pause_s):
             return None
         if not device_idles(evidence) or not processors_idle(evidence) or Spikes().advise(case) is not None:
             return None

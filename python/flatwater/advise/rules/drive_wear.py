@@ -31,7 +31,7 @@ class DriveWear(Rule):
         health, load = case.evidence.health, case.evidence.load
         if health is None:
             return None
-        paced = bool(load.rate_per_s or load.thinks)
+        paced = bool(load.rate_per_s or load.pause_s)
         worn = [told for one in health.drives if (told := _early(one, paced)) is not None]
         if not worn:
             return None

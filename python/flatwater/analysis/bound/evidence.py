@@ -82,8 +82,8 @@ class Load:
     concurrency: int | None
     #: Requests or transactions a second that were asked for; None for a closed loop.
     rate_per_s: float | None
-    #: Terminals that wait as TPC-C's do.
-    thinks: bool
+    #: How long a connection waits for each transaction (keying, thinking) on average, seconds; 0: it is always busy.
+    pause_s: float
     #: Share of fileio's requests that read, 0 to 1; None of a database's workload.
     read_fraction: float | None
     #: Of the whole measured phase, by kind of request; `all` is all of them.

@@ -170,7 +170,7 @@ def _load(
         unit=summary.unit,
         concurrency=concurrency,
         rate_per_s=(workload.rate_per_s or None) if workload is not None else None,
-        thinks=isinstance(workload, Transactions) and workload.thinks,
+        pause_s=workload.pause_s if isinstance(workload, Transactions) else 0.0,
         read_fraction=workload.read_fraction if isinstance(workload, Fileio) else None,
         latency_us=dict(summary.latency_by_kind_us),
         client_cpu_us_per_op=summary.client_cpu_us_per_op,

@@ -12,8 +12,6 @@ from flatwater.analysis.bound.words import figure, percent
 #: Arrivals at random scatter by the square root of their number: less than three such deviations under the rate asked
 #: are chance (1 in 700 intervals). Those at a fixed pace scatter by one at the edge of an interval, which is less.
 _DEVIATIONS = 3.0
-#: TPC-C's mean keying and think times, weighted by its mixture (clauses 5.2.5.4 and 5.2.5.7), seconds.
-_CYCLE_S = 21.0
 
 
 def find(evidence: Evidence) -> Finding | None:
@@ -25,7 +23,7 @@ def find(evidence: Evidence) -> Finding | None:
         return _of_rate(load.rate_per_s, rate, evidence)
     if load.kind == "observed":
         return _of_clients(load.in_flight)
-    return _of_terminals(load.concurrency, rate) if load.thinks and load.concurrency else None
+    return _of_terminals(load.concurrency, load.pause_s, rate) if load.pause_s and load.concurrency else None
 
 
 def _of_rate(asked: float, rate: Line, evidence: Evidence) -> Finding | None:
@@ -57,13 +55,14 @@ def _of_clients(running: Line | None) -> Finding | None:
     )
 
 
-def _of_terminals(terminals: int, rate: Line) -> Finding | None:
-    due = terminals / _CYCLE_S
+def _of_terminals(terminals: int, pause_s: float, rate: Line) -> Finding | None:
+    due = terminals / pause_s
     share = min(1.0, rate.mean / due)
     return found(
         "rate asked",
         share,
         "time",
-        f"{terminals} terminals that key and think do {figure(due)} transactions a second at most, and "
+        f"{terminals} connections that key or think for {figure(pause_s)} s each time do {figure(due)} transactions a "
+        "second at most, and "
         f"{figure(rate.mean)} were done",
     )

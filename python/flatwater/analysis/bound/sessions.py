@@ -104,7 +104,7 @@ def session_time(evidence: Evidence) -> SessionTime | None:
     flying = _mean(load.in_flight)
     # With a rate that is not kept, more is due than there are sessions to do it.
     open_loop = min(flying, load.concurrency or flying) if flying else None
-    sessions = open_loop if load.rate_per_s or load.thinks else load.concurrency
+    sessions = open_loop if load.rate_per_s or load.pause_s else load.concurrency
     sessions = sessions or flying
     if load.kind == "observed":
         sessions = _active(evidence, sessions or 0.0)

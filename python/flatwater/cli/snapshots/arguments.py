@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -34,6 +36,8 @@ Keys = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")]
 
+#: Characters of a statement that are shown.
+_STATEMENT_SHOWN = 40
 #: Seconds of the units of an age, the largest first.
 _UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60))
 
@@ -59,14 +63,38 @@ def server_text(shape: Shape | None) -> str:
 
 
 def dataset_text(shape: Shape | None) -> str:
-    """The workload that a snapshot has the data of: `tpcc, warehouses 100`."""
+    """The workload that a snapshot has the data of: `tpcc, warehouses 100`, `tpcc, warehouses 2, tproc-c`."""
     from flatwater.printing import printable
 
     if shape is None:
         return "?"
-    kind = shape.dataset.get("kind", "?")
-    sizes = [f"{name} {shape.dataset[name]}" for name in ("warehouses", "tables", "rows") if name in shape.dataset]
-    return printable(", ".join([str(kind), *sizes]))
+    told = [str(shape.dataset.get("kind", "?"))]
+    for name in ("warehouses", "tables", "rows"):
+        value = shape.dataset.get(name)
+        if isinstance(value, Mapping):
+            # The program whose tables they are, and what of them is not as usual.
+            told.append(str(value.get("name", "?")))
+            told += [
+                option if one is True else f"{option} {one}"
+                for option, one in value.items()
+                if option != "name" and one
+            ]
+        elif value is not None:
+            told.append(f"{name} {value}")
+    told += _setup_texts(shape.dataset.get("setup"))
+    return printable(", ".join(told))
+
+
+def _setup_texts(setup: object) -> list[str]:
+    """What tells two of the user's own data apart: the file's digest, and the first statement."""
+    if not isinstance(setup, Mapping):
+        return []
+    digest, statements = setup.get("file_digest"), setup.get("statements")
+    first = statements[0] if isinstance(statements, list) and statements else None
+    texts = [f"setup_file {str(digest)[:8]}"] if digest else []
+    if isinstance(first, Mapping):
+        texts.append(textwrap.shorten(str(first.get("sql", "")), _STATEMENT_SHOWN, placeholder="..."))
+    return texts
 
 
 def age_text(made_at: float | None) -> str:

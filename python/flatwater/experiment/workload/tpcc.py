@@ -13,6 +13,8 @@ from flatwater.experiment.workload.transactions import MAX_CONNECTIONS, Transact
 
 #: tpcc-mysql's w_id is a SMALLINT.
 MAX_WAREHOUSES = 32_767
+#: Mean keying and think times, weighted by the mixture (TPC-C 5.11, clauses 5.2.5.4 and 5.2.5.7), seconds.
+PAUSE_S = 21.0
 #: Of the specification, for each warehouse (TPC-C 5.11, clause 4.2.2).
 TERMINALS = 10
 #: Sets of nine tables; each table is an open file or several of the server.
@@ -99,9 +101,8 @@ class Tpcc(Transactions):
         return TABLES
 
     @property
-    def thinks(self) -> bool:
-        """Whether terminals key and think."""
-        return self.keying_and_think
+    def pause_s(self) -> float:
+        return PAUSE_S if self.keying_and_think else 0.0
 
     def conflicts(self) -> Iterator[Problem]:
         """Two settings of the pace, or of the number of connections."""

@@ -57,6 +57,6 @@ class Transactions(Timing):
         return None
 
     @property
-    def thinks(self) -> bool:
-        """Whether sessions wait between transactions."""
-        return False
+    def pause_s(self) -> float:
+        """Mean time that a session waits for each transaction (keying, thinking), seconds; 0: it is always busy."""
+        return 0.0

@@ -42,6 +42,10 @@ class Bench:
             stack.turn_to(plan)
         return stack
 
+    def take(self, experiment: Experiment) -> None:
+        """The same experiment, with what was found out since it was opened: cells are those that its result tells."""
+        self._experiment = experiment
+
     def run(self, result: Result, cell: Cell, reporter: Reporter, interrupt: Interrupt) -> CellSummary:
         """Runs a cell into its folder. Errors: UserError for a cell that is not possible (see `refuse`), OSError."""
         plan = cell_at(self._experiment, cell.index)

@@ -69,6 +69,8 @@ class LocalExecutor(Executor):
         return facts
 
     def run(self, course: Course) -> None:
+        assert self._bench is not None
+        self._bench.take(course.experiment)
         modelled, real = course.parted()
         jobs = min(self._jobs, len(modelled))
         if jobs < 2:

@@ -259,3 +259,4 @@ class TestFullDisk:
         filler.unlink()
         ran = run.send(signal.SIGINT)
         assert any(event.kind == "fault" and "full" in event.text.lower() for event in ran.recorded.events), ran.stderr
+        assert any("full" in warning.lower() for warning in ran.summary.warnings), ran.summary.warnings

@@ -253,6 +253,20 @@ KEPT, BAD, GONE = (INSERT.format(word) for word in ("kept", "bad", "gone"))
         ["BEGIN", GONE, "SAVEPOINT a", LOST, "DO 1", BAD, "ROLLBACK TO a", KEPT, "COMMIT"],
         ["XA START 'x'", GONE, "XA END 'x'", LOST, "XA COMMIT 'x' ONE PHASE", KEPT],
         ["BEGIN", GONE, LOST, "DO 1", BAD, LOST, "DO 1", BAD, "ROLLBACK", KEPT],
+        ["BEGIN", GONE, LOST, "DO 1", "CALL missing()", KEPT, "COMMIT"],
+        ["BEGIN", GONE, LOST, "DO 1", "ROLLBACK", "BEGIN", KEPT, "ROLLBACK TO nowhere", "COMMIT"],
+        ["BEGIN", KEPT, "CREATE TABLE t (a INT)", LOST, "DO 1", "DO 2"],
+        ["BEGIN", KEPT, "CREATE TABLE t (a INT)", "ROLLBACK"],
+        ["BEGIN", "SAVEPOINT a", LOST, "DO 1", KEPT, "RELEASE SAVEPOINT a", "COMMIT"],
+        ["BEGIN", GONE, "CALL fails()", LOST, "DO 1", KEPT],
+        ["BEGIN", KEPT, "CREATE TABEL t (a INT)", "COMMIT"],
+        ["SET autocommit = 0", GONE, LOST, "SET @@autocommit = 'ON'", KEPT],
+        ["SET @old = @@autocommit, autocommit = 0", GONE, LOST, "SET autocommit = @old", KEPT],
+        ["BEGIN", GONE, LOST, "SET @autocommit = 1", BAD, "ROLLBACK", KEPT],
+        ["BEGIN", GONE, LOST, "CREATE OR REPLACE TEMPORARY TABLE x (a INT)", BAD, "ROLLBACK", KEPT],
+        ["BEGIN", GONE, LOST, "SET autocommit = 1", BAD, "ROLLBACK", KEPT],
+        ["BEGIN", GONE, LOST, "SET GLOBAL autocommit = 1", BAD, "ROLLBACK", KEPT],
+        ["START TRANSACTION READ ONLY", LOST, "DO 1", BAD, "COMMIT", KEPT],
     ],
     ids=lambda sql: " ".join(sql),
 )
@@ -261,9 +275,41 @@ def test_where_a_connection_is_lost_all_is_committed_that_was_and_nothing_else(
 ) -> None:
     schema = table(foreign, "lost_anywhere")
     foreign.instance.query(f"CREATE PROCEDURE {schema}.killed() KILL CONNECTION CONNECTION_ID()")
+    foreign.instance.query(f"CREATE PROCEDURE {schema}.fails() BEGIN ROLLBACK; SIGNAL SQLSTATE '45000'; END")
     text = general((7, "Connect", f"app@localhost on {schema} using Socket"), *((7, "Query", one) for one in sql))
     ran = replayed(servers, foreign, schema, tmp_path / "general.log", text)
     assert rows(foreign, schema) == ["kept"], ran.summary.warnings
+
+
+def test_what_was_prepared_outlives_its_connection(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    schema = table(foreign, "prepared")
+    prepared = "XA START 'x'", KEPT, "XA END 'x'", "XA PREPARE 'x'"
+    connect = (7, "Connect", f"app@localhost on {schema} using Socket")
+    text = general(connect, IDLE, *((7, "Query", one) for one in prepared))
+    rest = "SELECT 1", "XA COMMIT 'x'", INSERT.format("kept, too")
+    text += general(*((7, "Query", one) for one in rest), second=5)
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text, speed=2)
+    assert rows(foreign, schema) == ["kept", "kept, too"] and ran.summary.errors == 1, ran.summary.warnings
+
+
+def test_what_a_trigger_did_is_told_where_it_may_be_done_twice(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path
+) -> None:
+    """A general log has it as a statement of its own. With a program's variables in it, it is surely a program's."""
+    schema = table(foreign, "triggered")
+    foreign.instance.query(f"CREATE TABLE {schema}.b (a VARCHAR(30))")
+    foreign.instance.query(
+        f"CREATE TRIGGER {schema}.g AFTER INSERT ON {schema}.b FOR EACH ROW "
+        f"BEGIN DECLARE x VARCHAR(30) DEFAULT NEW.a; INSERT INTO {schema}.t VALUES (x); END"
+    )
+    by_trigger = f"INSERT INTO {schema}.t VALUES ( NAME_CONST('x',_utf8mb4'once' COLLATE 'utf8mb4_bin'))"
+    connect = (7, "Connect", f"app@localhost on {schema} using Socket")
+    text = general(connect, (7, "Query", "INSERT INTO b VALUES ('once')"), (7, "Query", by_trigger))
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", text)
+    told = " ".join(ran.summary.warnings)
+    assert rows(foreign, schema) == ["once"] and ran.summary.errors == 0, told
+    assert "general.log:3: it is of a trigger or a function, which runs it again" in told
+    assert "what triggers, functions and events did as statements of their own, and the server has" in told, told
 
 
 def test_what_a_lost_connection_had_set_is_not_the_next_ones(
@@ -314,3 +360,66 @@ def test_a_transaction_that_begins_in_a_schema_that_is_not_there_is_one(
     )
     ran = replayed(servers, foreign, schema, tmp_path / "general.log", text)
     assert rows(foreign, schema) == ["kept"] and ran.summary.errors == 0, ran.summary.warnings
+
+
+def test_a_connection_that_was_lost_and_reset_has_no_transaction(
+    servers: ServerLab, foreign: Foreign, tmp_path: Path
+) -> None:
+    """What its client before the reset had begun is no concern of the next one."""
+    schema = table(foreign, "lost_and_reset")
+    foreign.instance.query(f"CREATE PROCEDURE {schema}.killed() KILL CONNECTION CONNECTION_ID()")
+    connect = (7, "Connect", f"app@localhost on {schema} using Socket")
+    lost = [(7, "Query", one) for one in ("BEGIN", GONE, LOST, "DO 1")]
+    for again in ((7, "Change user", f"app@localhost on {schema}"), (7, "Reset Connection", ""), connect):
+        text = general(connect, *lost, again, (7, "Query", KEPT), (7, "Quit", ""))
+        ran = replayed(servers, foreign, schema, tmp_path / "general.log", text)
+        assert rows(foreign, schema) == ["kept"], (again, ran.summary.warnings)
+        foreign.instance.query(f"DELETE FROM {schema}.t")
+
+
+def test_a_procedure_that_returns_rows_is_called(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    """Each of its results is read, and the statements behind it have their own."""
+    schema = table(foreign, "several_results")
+    foreign.instance.query(
+        f"CREATE PROCEDURE {schema}.several() BEGIN INSERT INTO {schema}.t VALUES ('kept'); SELECT 1 UNION SELECT 2; "
+        f"SELECT REPEAT('x', 100000); END"
+    )
+    connect = (7, "Connect", f"app@localhost on {schema} using Socket")
+    calls = [(7, "Query", one) for one in ("CALL several()", "SELECT 1", "BEGIN", "CALL several()", "ROLLBACK")]
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", general(connect, *calls))
+    assert ran.summary.errors == 0 and rows(foreign, schema) == ["kept"], ran.summary.warnings
+
+
+def test_what_was_logged_in_one_second_keeps_its_order(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    """MariaDB's logs tell whole seconds: short connections one after another are not sent side by side."""
+    schema = table(foreign, "one_second")
+    texts = ["261130 01:02:50\t    1 Connect\tapp@localhost on using Socket\n"]
+    for number in range(10, 40, 2):
+        for session, sql in (
+            (number, f"INSERT INTO t VALUES ('{number}')"),
+            (number + 1, f"DELETE FROM t WHERE a = {number}"),
+        ):
+            connect = f"\t\t{session:5} Connect\tapp@localhost on {schema} using Socket\n"
+            texts.append(f"{connect}\t\t{session:5} Query\t{sql}\n\t\t{session:5} Quit\t\n")
+    # The more time there is, the less a busy machine can mix them.
+    ran = replayed(servers, foreign, schema, tmp_path / "general.log", "".join(texts), speed=0.1, connections=16)
+    assert ran.summary.errors == 0 and rows(foreign, schema) == [], ran.summary.warnings
+
+
+def test_a_clock_that_was_set_back_goes_on(servers: ServerLab, foreign: Foreign, tmp_path: Path) -> None:
+    """At the end of summer time; and a slow log that was opened again may be of a server that was restarted."""
+    schema = table(foreign, "set_back")
+    header = (
+        "mysqld, Version: 8.0.15 (Source). started with:\nTcp port: 0  Unix socket: /s\nTime Id Command    Argument\n"
+    )
+    summer = SLOW.format(second=1, session=7, use=f"use {schema};\n", sql=INSERT.format("summer")).replace(
+        "T01:", "T02:"
+    )
+    winter = SLOW.format(second=2, session=7, use="", sql=INSERT.format("winter"))
+    log = tmp_path / "slow.log"
+    ran = replayed(servers, foreign, schema, log, header + summer + header + winter, speed=1)
+    told = " ".join(ran.summary.warnings)
+    assert rows(foreign, schema) == ["summer", "winter"]
+    # An hour too late is what is looked for; a busy machine may be late by some milliseconds.
+    assert ran.summary.counters["lag_ms"] < 3_600_000 / 2, told
+    assert f"{log}:13: its times go back" in told and f"{log}:10: the log was opened again here" in told, told

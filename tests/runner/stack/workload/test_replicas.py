@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flatwater.probe.server.replication import Channel, _channel, figures_of
-from flatwater.runner.stack.workload.real.replicas import Replicas
+from flatwater.results import Event
+from flatwater.runner.stack.workload.real.replicas import Replicas, left_stopped
 
 
 def channel(name: str = "", lag_s: float | None = 0.0, *, applies: bool = True, receives: bool = True) -> Channel:
@@ -43,3 +44,13 @@ def test_what_stops_and_goes_on() -> None:
 def test_what_stands_still_from_the_beginning() -> None:
     (told,) = Replicas().see(1, (channel("east", receives=False),))
     assert told.text == "replication: the receiver of east does not run"
+
+
+def test_what_does_not_go_on_is_warned_of() -> None:
+    replicas, told = Replicas(), []
+    for at_s, applies, receives in ((1, True, True), (2, False, True), (3, True, False), (4, False, False)):
+        channels = (channel("east", applies=applies, receives=receives),)
+        told += [Event(time_s=at_s, kind="fault", text=one.text) for one in replicas.see(at_s, channels)]
+    assert left_stopped(told[:1]) == ["from 2 s on, replication: the applier of east does not run: Error 'x' on query"]
+    assert left_stopped(told[:2]) == []
+    assert [one.split(",")[0] for one in left_stopped(told)] == ["from 3 s on", "from 4 s on"]

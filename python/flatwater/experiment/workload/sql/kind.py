@@ -60,11 +60,10 @@ class Sql(OwnStatements):
         return commits / total if total else 0.0
 
     @property
-    def thinks(self) -> bool:
-        """Whether sessions wait after a transaction."""
-        return any(
-            one.think is not None and (one.think.mean_s or one.think.max_s) for one in self.transactions.values()
-        )
+    def pause_s(self) -> float:
+        total = sum(one.weight for one in self.transactions.values())
+        pauses_s = (one.weight * one.think.average_s for one in self.transactions.values() if one.think is not None)
+        return sum(pauses_s) / total if total else 0.0
 
     @property
     def has_setup(self) -> bool:

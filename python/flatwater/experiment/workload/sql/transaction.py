@@ -69,6 +69,11 @@ class Think(Table):
     #: uniform: the longest; exponential: the longest, 10 times the mean if absent.
     max_s: Seconds | None = None
 
+    @property
+    def average_s(self) -> float:
+        """The mean of what is drawn, seconds; that of an exponential one is a little less, as it is cut."""
+        return (self.min_s + (self.max_s or 0.0)) / 2 if self.kind == "uniform" else self.mean_s or 0.0
+
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if self.kind == "uniform":

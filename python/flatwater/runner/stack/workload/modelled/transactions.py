@@ -49,4 +49,9 @@ class TransactionsOnModel(Workload[ModelledDatabase]):
         needed, free = self.memory_bytes, psutil.virtual_memory().available
         if needed > free:
             what = f"the model takes {print_size(needed)} of memory, {print_size(free)} are free"
-            raise UserError(what, where="database", hint="less data, a smaller pool, or fewer --jobs")
+            raise UserError(what, where="database", hint=_LESS_MEMORY)
+
+
+_LESS_MEMORY = (
+    "less data, a smaller pool, a part of the device (capacity_scale of storage or twin.storage), or fewer --jobs"
+)

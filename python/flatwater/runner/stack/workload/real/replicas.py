@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from flatwater.probe.server import Channel
+from flatwater.results import Event
 from flatwater.runner.stack.database.real.outages import News
 
 
@@ -26,7 +29,21 @@ class Replicas:
             for part, runs, ran, error in parts:
                 if ran and not runs:
                     why = f": {error}" if error else ""
-                    found.append(News(at_s, "fault", f"replication: the {part}{of} does not run{why}"))
+                    found.append(News(at_s, "fault", f"replication: the {part}{of}{_STOPPED}{why}"))
                 elif runs and not ran:
-                    found.append(News(at_s, "recovered", f"replication: the {part}{of} runs again"))
+                    found.append(News(at_s, "recovered", f"replication: the {part}{of}{_GOES_ON}"))
         return found
+
+
+_STOPPED, _GOES_ON = " does not run", " runs again"
+
+
+def left_stopped(events: Iterable[Event]) -> list[str]:
+    """Warnings about what of the replication had stopped and did not go on."""
+    stopped: dict[str, Event] = {}
+    for event in events:
+        if event.text.startswith("replication: "):
+            stopped.pop(event.text.removesuffix(_GOES_ON), None)
+            if _STOPPED in event.text:
+                stopped[event.text.partition(_STOPPED)[0]] = event
+    return [f"from {one.time_s:,.0f} s on, {one.text}" for one in stopped.values()]
