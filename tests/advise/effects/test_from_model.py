@@ -110,3 +110,22 @@ def test_a_long_run_is_shortened(told: Consultation, monkeypatch: pytest.MonkeyP
     assert unlike is not None
     assert unlike.low < 0.97 * effect.low
     assert unlike.high > 1.03 * effect.high
+
+
+@pytest.mark.parametrize(("worth", "low", "high"), [(1.0, 1.0, 1.0), (1.25, 0.8, 1.0), (0.8, 1.0, 1.25)])
+def test_the_interval_reaches_the_ratio_over_the_run_itself(
+    told: Consultation, monkeypatch: pytest.MonkeyPatch, worth: float, low: float, high: float
+) -> None:
+    """The run is given so many times the throughput of its other seeds."""
+    plain = from_model._throughput
+    others = plain(told.cell)
+    monkeypatch.setattr(
+        from_model,
+        "_throughput",
+        lambda cell, measure_s=None: worth * others if cell is told.cell else others,
+    )
+    found = model_effects(told, lambda _: None).advice[0].effect
+    monkeypatch.setattr(from_model, "_throughput", lambda cell, measure_s=None: others)
+    alone = model_effects(told, lambda _: None).advice[0].effect
+    assert found is not None and alone is not None
+    assert (found.low / alone.low, found.high / alone.high) == pytest.approx((low, high))

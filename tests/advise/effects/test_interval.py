@@ -53,6 +53,15 @@ def test_a_shortened_run_is_believed_less_in_both_directions() -> None:
     assert math.log(part.low / whole.low) == pytest.approx(-0.05)
 
 
+@pytest.mark.parametrize("own", [0.1, -0.1])
+def test_a_run_off_its_other_seeds_moves_the_end_that_it_concerns(own: float) -> None:
+    """The run was slower (0.1) than those of other seeds: over it, the change gains more. Else it gains less."""
+    plain, found = effect_interval(pairs(0.2, 0.2, 0.2)), effect_interval(pairs(0.2, 0.2, 0.2), own=own)
+    assert found.ratio == plain.ratio
+    assert math.log(found.high / plain.high) == pytest.approx(max(own, 0))
+    assert math.log(found.low / plain.low) == pytest.approx(min(own, 0))
+
+
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_nineteen_of_twenty_later_pairs_lie_within(count: int) -> None:
     draws, held = random.Random(count), 0

@@ -54,8 +54,9 @@ class Subject:
     source: str = "the model"
     #: Standard deviation of one run's mean, as a share, where the seeds do not show it: of a run in real time.
     noise: float = 0.0
-    #: |logarithm| by which the unchanged modelled runs are off. Errors: UserError if they are too far off.
-    off: Callable[[Sequence[Cell]], float] = lambda _: 0.0
+    #: |logarithm| by which the unchanged modelled runs are off the run. Errors: UserError if they are too far off.
+    #: None: the run is one of the same model, and only its seed is another.
+    off: Callable[[Sequence[Cell]], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,11 @@ class _Modelling:
                 return [_without(one, too_long) for one in asked]
             self.progress("modelling the run without a change")
             before = self._runs((), protocol, folder / "before")
-            off = protocol.shortened + self.subject.off(before)
+            off, own = protocol.shortened, 0.0
+            if self.subject.off is not None:
+                off += self.subject.off(before)
+            else:
+                own = _over_own(before, self.cell, protocol)
         except Interrupted:
             raise
         except FlatwaterError as error:
@@ -149,7 +154,7 @@ class _Modelling:
             self.progress(f"modelling {advice.rule} ({number + 1} of {len(asked)})")
             try:
                 after = self._runs(advice.change.overrides, protocol, folder / f"after-{number}")
-                found = effect_interval(_pairs(before, after), off, self.subject.noise)
+                found = effect_interval(_pairs(before, after), off, self.subject.noise, own)
             except Interrupted:
                 raise
             except FlatwaterError as error:
@@ -220,12 +225,24 @@ def _without(advice: Advice, why: str) -> Advice:
 
 
 def _shortened(cell: Cell, measure_s: float) -> float:
+    return abs(math.log(_throughput(cell, measure_s) / _throughput(cell)))
+
+
+def _over_own(before: Sequence[Cell], own: Cell, protocol: _Protocol) -> float:
+    """Logarithm of the throughput of unchanged runs over that of the run that was advised on, in the same seconds."""
+    logarithms = [math.log(_throughput(cell)) for cell in before]
+    return sum(logarithms) / len(logarithms) - math.log(_throughput(own, protocol.measure_s))
+
+
+def _throughput(cell: Cell, measure_s: float | None = None) -> float:
+    """Mean throughput of the first `measure_s` that were measured; None: of all. Errors: UserError if there is none."""
     series = cell.measured("workload", "throughput")
-    began_s = cell.measured_span()[0]
-    early = series.between(began_s, began_s + measure_s)
-    if not len(early) or not early.value.mean() > 0 or not series.value.mean() > 0:
+    if measure_s is not None:
+        began_s = cell.measured_span()[0]
+        series = series.between(began_s, began_s + measure_s)
+    if not len(series) or not series.value.mean() > 0:
         raise UserError("the run's throughput was not recorded")
-    return abs(math.log(float(early.value.mean() / series.value.mean())))
+    return float(series.value.mean())
 
 
 def _pairs(before: Sequence[Cell], after: Sequence[Cell]) -> list[Pair]:

@@ -2,7 +2,7 @@
 
 Each pair is one seed: the throughput with the change over the throughput without it. A later pair has another seed and
 may be longer. So the interval is that of one more pair, and it reaches as far as the ratio of longer runs, if they go
-on as the second half of these did.
+on as the second half of these did. It also reaches as far as the ratio over the run that was advised on.
 """
 
 from __future__ import annotations
@@ -53,11 +53,14 @@ class Interval:
     high: float
 
 
-def effect_interval(pairs: Sequence[Pair], off: float = 0.0, noise: float = 0.0) -> Interval:
+def effect_interval(pairs: Sequence[Pair], off: float = 0.0, noise: float = 0.0, own: float = 0.0) -> Interval:
     """The interval of one more pair of runs; at least two pairs.
 
     It is the mean of the logarithms, and around it Student's t times the standard deviation of one more pair. If the
     effect of longer runs is another one, the interval goes on in that direction by the difference.
+
+    `own`: logarithm of the unchanged runs' throughput over that of the run that was advised on, which had another seed.
+    A change gains as much more over that run, and the interval goes on in that direction, too.
 
     `off`: |logarithm| by which the modelled runs are off the run that was advised on. By as much the effect may differ,
     in any direction. `noise`: standard deviation, as a share, of the mean of a run in real time; there are two of them,
@@ -69,5 +72,6 @@ def effect_interval(pairs: Sequence[Pair], off: float = 0.0, noise: float = 0.0)
     half = student_quantile(0.5 + CONFIDENCE / 2, len(pairs) - 1) * deviation
     half = max(math.hypot(half, Z95 * math.sqrt(2) * noise), FINEST) + abs(off)
     moved = float(np.mean([pair.longer - pair.whole for pair in pairs]))
-    low, high = centre - half + min(moved, 0.0), centre + half + max(moved, 0.0)
+    low = centre - half + min(moved, 0.0) + min(own, 0.0)
+    high = centre + half + max(moved, 0.0) + max(own, 0.0)
     return Interval(math.exp(low), math.exp(centre), math.exp(high))
