@@ -188,8 +188,8 @@ class TestFaults:
         assert stalled["oldest_us"] == pytest.approx(0.95e6, abs=0.15e6)
         cell = ran.recorded
         ops, oldest = cell.series("workload", "ops_per_s"), cell.series("workload", "oldest_in_flight_us")
-        # Times are those of intervals' ends, and a stall ends with the end of one. On a busy machine the next one may be
-        # short, and requests go on in it.
+        # Times are those of intervals' ends, and a stall ends with the end of one. On a busy machine the next one may
+        # be short, and requests go on in it.
         into_s = ops.time_s - stalled["start_s"]
         dead = ops.time_s[(into_s > 0.05) & (into_s < stalled["length_s"] + 1e-3)]
         assert (ops.value[np.isin(ops.time_s, dead)] == 0).all()
