@@ -21,7 +21,8 @@ fn disk() -> Value {
         "zones": 8, "outer_bytes_per_s": 90e6, "inner_bytes_per_s": 50e6,
         "seek": {"track_to_track_ns": 300_000, "average_ns": 4_000_000, "full_stroke_ns": 8_000_000},
         "write_settle_ns": 300_000, "head_switch_ns": 300_000, "queue_depth": 32, "age_limit_ns": 500_000_000,
-        "overhead_ns": 100_000, "link_bytes_per_s": 300e6, "flushes_alone": false, "read_ahead_bytes": 1 << 20, "write_cache_bytes": 0,
+        "overhead_ns": 100_000, "link_bytes_per_s": 300e6, "flushes_alone": false, "read_ahead_bytes": 1 << 20,
+        "write_cache_bytes": 0,
     })
 }
 

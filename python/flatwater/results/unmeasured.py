@@ -82,17 +82,17 @@ def _is_unmeasured_cell(cell: Path) -> bool:
         return False
     if not all(map(is_cell_file, names)):
         return False
-    has_begun_s = 0.0
+    begun_s = 0.0
     if "summary.json" in names:
         summary = validate(CellSummary, read_json(cell / "summary.json"), cell)
-        has_begun_s = 0.0 if summary.operations or summary.errors else BEGUN_S
-        if summary.status == "complete" or _is_longer(measured_s(summary.phases), has_begun_s):
+        begun_s = 0.0 if summary.operations or summary.errors else BEGUN_S
+        if summary.status == "complete" or _is_longer(measured_s(summary.phases), begun_s):
             return False
     elif any(name.endswith(".parquet") for name in names):
         return False  # a journal was sealed, and nothing says what was in it
     if "journal.jsonl" not in names:
         return True
-    return not _is_longer(measured_s(phases_of_journal(cell / "journal.jsonl")), has_begun_s)
+    return not _is_longer(measured_s(phases_of_journal(cell / "journal.jsonl")), begun_s)
 
 
 def _is_longer(length_s: float, begun_s: float) -> bool:

@@ -63,6 +63,5 @@ def _of_terminals(terminals: int, pause_s: float, rate: Line) -> Finding | None:
         share,
         "time",
         f"{terminals} connections that key or think for {figure(pause_s)} s each time do {figure(due)} transactions a "
-        "second at most, and "
-        f"{figure(rate.mean)} were done",
+        f"second at most, and {figure(rate.mean)} were done",
     )

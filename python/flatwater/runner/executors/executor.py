@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from flatwater.experiment import Experiment, cell_at, cell_seconds
-from flatwater.experiment.twin import FIELD
+from flatwater.experiment.twin import FIELD as TWIN_FIELD
 from flatwater.results import Cell, CellSummary, Result
 from flatwater.results.facts import MachineFacts
 from flatwater.runner.executors.remaining import Countdown, Remaining
@@ -175,5 +175,5 @@ def is_real(experiment: Experiment) -> bool:
 
 def is_real_cell(experiment: Experiment, index: int) -> bool:
     """Whether one cell of an experiment is real. The cell is built only if the cells differ in that."""
-    swept = any(name.endswith((".kind", ".real_time")) or name == FIELD for name in experiment.sweep.fields)
+    swept = any(name.endswith((".kind", ".real_time")) or name == TWIN_FIELD for name in experiment.sweep.fields)
     return is_real(cell_at(experiment, index).experiment if swept else experiment)

@@ -58,6 +58,11 @@ fn killed(sql: &[u8]) -> Option<u64> {
     rest.next()?.parse().ok().filter(|_| rest.next().is_none())
 }
 
+/// The tokens of a statement, without blanks and comments.
+fn pieces(sql: &[u8]) -> impl Iterator<Item = &[u8]> {
+    Tokens::new(sql).filter(|(token, _)| *token != Token::Nothing).map(|(_, place)| &sql[place])
+}
+
 fn is_for_all(scope: &[u8]) -> bool {
     ["GLOBAL", "PERSIST", "PERSIST_ONLY"].iter().any(|word| scope.eq_ignore_ascii_case(word.as_bytes()))
 }
@@ -65,8 +70,8 @@ fn is_for_all(scope: &[u8]) -> bool {
 /// Whether a SET reaches beyond its session: what it sets stays.
 pub(super) fn sets_for_all(sql: &[u8]) -> bool {
     let (mut is_begin, mut depth) = (true, 0_i32);
-    for (_, place) in Tokens::new(sql).filter(|(token, _)| *token != Token::Nothing).skip(1) {
-        let piece = sql[place].to_ascii_uppercase();
+    for piece in pieces(sql).skip(1) {
+        let piece = piece.to_ascii_uppercase();
         let scope = piece.strip_prefix(b"@@").unwrap_or(&piece).split(|byte| *byte == b'.').next().unwrap_or_default();
         if is_begin && is_for_all(scope) {
             return true;
@@ -106,8 +111,7 @@ pub(super) fn sets_clock(sql: &[u8]) -> Option<bool> {
 
 /// The first word of the value that a SET gives a variable of its session, in capitals and without quotes.
 fn value_of(sql: &[u8], variable: &[u8]) -> Option<Vec<u8>> {
-    let mut pieces =
-        Tokens::new(sql).filter(|(token, _)| *token != Token::Nothing).map(|(_, place)| &sql[place]).peekable();
+    let mut pieces = pieces(sql).peekable();
     pieces.next_if(|verb| verb.eq_ignore_ascii_case(b"SET"))?;
     let (mut found, mut scope): (_, &[u8]) = (None, b"");
     while let Some(name) = pieces.next() {
@@ -131,8 +135,7 @@ fn value_of(sql: &[u8], variable: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn sets_password(sql: &[u8]) -> bool {
-    let mut pieces = Tokens::new(sql).filter(|(token, _)| *token != Token::Nothing);
-    pieces.nth(1).is_some_and(|(_, place)| sql[place].eq_ignore_ascii_case(b"PASSWORD"))
+    pieces(sql).nth(1).is_some_and(|piece| piece.eq_ignore_ascii_case(b"PASSWORD"))
 }
 
 /// Whether this is the variable of the session, as `@@session.autocommit` or in backticks; `@autocommit` is a user's.

@@ -40,9 +40,7 @@ impl Sessions {
         }
         command == Command::Quit
     }
-}
 
-impl Sessions {
     /// Whether the time that the log tells of a statement is that of its session only.
     pub(super) fn has_own_clock(&mut self, session: u64, sql: &[u8]) -> bool {
         let had = self.own_clocks.contains(&session);

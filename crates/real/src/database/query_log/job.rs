@@ -152,16 +152,7 @@ impl Job {
                  connection since, and transactions that were open then went on (cut the log there)"
             )
         });
-        nameless
-            .into_iter()
-            .chain(calls)
-            .chain(programs)
-            .chain(sampled)
-            .chain(for_all)
-            .chain(set_back)
-            .chain(older)
-            .chain(reopened)
-            .collect()
+        [nameless, calls, programs, sampled, for_all, set_back, older, reopened].into_iter().flatten().collect()
     }
 
     fn unread(&self) -> Option<String> {

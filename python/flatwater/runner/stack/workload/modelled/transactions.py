@@ -12,6 +12,10 @@ from flatwater.plan.innodb import ModelledDatabase, write_innodb
 from flatwater.runner.stack.database.modelled.innodb import ModelledInnodb
 from flatwater.runner.stack.layers.workload import Workload
 
+_LESS_MEMORY = (
+    "less data, a smaller pool, a part of the device (capacity_scale of storage or twin.storage), or fewer --jobs"
+)
+
 
 class TransactionsOnModel(Workload[ModelledDatabase]):
     """tpcc or oltp on a modelled server, on any model of a storage."""
@@ -50,8 +54,3 @@ class TransactionsOnModel(Workload[ModelledDatabase]):
         if needed > free:
             what = f"the model takes {print_size(needed)} of memory, {print_size(free)} are free"
             raise UserError(what, where="database", hint=_LESS_MEMORY)
-
-
-_LESS_MEMORY = (
-    "less data, a smaller pool, a part of the device (capacity_scale of storage or twin.storage), or fewer --jobs"
-)

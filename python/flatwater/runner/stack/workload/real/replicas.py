@@ -8,6 +8,8 @@ from flatwater.probe.server import Channel
 from flatwater.results import Event
 from flatwater.runner.stack.database.real.outages import News
 
+_STOPPED, _GOES_ON = " does not run", " runs again"
+
 
 class Replicas:
     """Looks at the channels of each answer."""
@@ -33,9 +35,6 @@ class Replicas:
                 elif runs and not ran:
                     found.append(News(at_s, "recovered", f"replication: the {part}{of}{_GOES_ON}"))
         return found
-
-
-_STOPPED, _GOES_ON = " does not run", " runs again"
 
 
 def left_stopped(events: Iterable[Event]) -> list[str]:
